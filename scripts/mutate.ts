@@ -1,7 +1,8 @@
 /**
  * `npm run mutate -- [--folder src/F] [--since COMMIT] [--seed N] [--count N] [--minutes N] [--seconds N] [--lanes N]
- * [--coverage FOLDER] [--known FILE] [--record FILE] [--card FILE] [--at-least SHARE]`: puts small faults into copies of the source and
- * counts how many of them the tests notice. Exits with 1 if the share is below `--at-least`, or nothing could be tried.
+ * [--coverage FOLDER] [--known FILE] [--record FILE] [--card FILE] [--at-least SHARE]`: puts small faults into copies of
+ * the source and counts how many of them the tests notice. Exits with 1 if the share is below `--at-least`, or nothing
+ * could be tried.
  */
 import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { chmod, mkdtemp } from 'node:fs/promises';
@@ -23,7 +24,8 @@ import { drawMutants, sourcesOf } from './mutate/draw.ts';
 import { endWithUsage, readArguments } from './read-arguments.ts';
 import { createEmbeddedTemplate } from '../test/support/database.ts';
 import { changedSince, filesOf } from './mutate/git.ts';
-import { drawKnown, readKnown, type KnownMutant } from './mutate/known.ts';
+import { readJsonLines } from './json-lines.ts';
+import { drawKnown, type Known, type KnownMutant } from './mutate/known.ts';
 import { EMBEDDED_TEMPLATE, openLane, type Lane } from './mutate/lane.ts';
 import type { Mutant } from './mutate/mutants.ts';
 import { nearestTests, testFiles } from './mutate/nearest.ts';
@@ -63,12 +65,7 @@ const accepted = JSON.parse(
   readFileSync(join(root, 'docs/mutation-accepted.json'), 'utf8'),
 ) as readonly Accepted[];
 const results: Result[] =
-  values.record !== undefined && existsSync(values.record)
-    ? readFileSync(values.record, 'utf8')
-        .split('\n')
-        .filter((line) => line !== '')
-        .map((line) => JSON.parse(line) as Result)
-    : [];
+  values.record !== undefined && existsSync(values.record) ? readJsonLines<Result>(values.record) : [];
 
 const scratch = await mkdtemp(join(tmpdir(), 'daybook-mutate-'));
 const open: Lane[] = [];
@@ -83,13 +80,13 @@ await end(
 /** Returns the exit code. */
 async function main(): Promise<number> {
   const [drawn, of] = values.known === undefined ? drawNew() : drawAgain(values.known);
-  const isKnown = (one: Mutant): boolean =>
+  const wasTried = (one: Mutant): boolean =>
     results.some(({ file, start, after }) => file === one.file && start === one.start && after === one.after);
-  const left: (Mutant | KnownMutant)[] = drawn.filter((one) => !isKnown(one));
+  const left: (Mutant | KnownMutant)[] = drawn.filter((one) => !wasTried(one));
   const covering: Covering =
     values.coverage === undefined
       ? () => null
-      : await readCovering(values.coverage, new Set(left.map(({ file }) => file)));
+      : readCovering(values.coverage, new Set(left.map(({ file }) => file)));
   console.log(
     `${drawn.length} mutants of ${of}, seed ${seed}; ${drawn.length - left.length} of them tried before`,
   );
@@ -133,7 +130,7 @@ function drawNew(): [readonly Mutant[], string] {
 
 function drawAgain(path: string): [readonly KnownMutant[], string] {
   const changed = values.since === undefined ? new Set<string>() : changedSince(root, values.since);
-  return [drawKnown(root, readKnown(path), { seed, count }, changed), `those in ${path}`];
+  return [drawKnown(root, readJsonLines<Known>(path), { seed, count }, changed), `those in ${path}`];
 }
 
 function tell(nth: string, result: Result): void {

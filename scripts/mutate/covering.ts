@@ -1,7 +1,7 @@
 /** Which test files run a place of the source, as `test/support/coverage.ts` wrote it down. */
-import { createReadStream, globSync } from 'node:fs';
+import { globSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
+import { readJsonLines } from '../json-lines.ts';
 import type { Covered, CoveredRange } from '../../test/support/coverage.ts';
 
 /**
@@ -10,14 +10,18 @@ import type { Covered, CoveredRange } from '../../test/support/coverage.ts';
  */
 export type Covering = (file: string, at: number) => ReadonlySet<string> | null;
 
+/** All that was written to the folder. */
+export const readCovered = (folder: string): Covered[] =>
+  globSync('*.jsonl', { cwd: folder }).flatMap((name) => readJsonLines<Covered>(join(folder, name)));
+
 /** Keeps what was seen of these files alone. */
-export async function readCovering(folder: string, files: ReadonlySet<string>): Promise<Covering> {
+export function readCovering(folder: string, files: ReadonlySet<string>): Covering {
   const seen = new Map<string, { readonly test: string; readonly ranges: readonly CoveredRange[] }[]>();
-  for (const name of globSync('*.jsonl', { cwd: folder })) {
-    for await (const line of createInterface({ input: createReadStream(join(folder, name)) })) {
-      const { test, file, ranges } = JSON.parse(line) as Covered;
-      if (files.has(file)) seen.set(file, [...(seen.get(file) ?? []), { test, ranges }]);
-    }
+  for (const { test, file, ranges } of readCovered(folder)) {
+    if (!files.has(file)) continue;
+    const known = seen.get(file);
+    if (known === undefined) seen.set(file, [{ test, ranges }]);
+    else known.push({ test, ranges });
   }
   return (file, at) => {
     const tests = (seen.get(file) ?? []).filter(({ ranges }) => isRun(ranges, at)).map(({ test }) => test);

@@ -1,6 +1,6 @@
 /**
- * The mutants that a test is known to notice, in `test/support/known-mutants.jsonl`: trying some of them again shows that the
- * tests still do. They are known by their lines, wherever these are; one whose lines are gone is passed over.
+ * The mutants that a test is known to notice, in `test/support/known-mutants.jsonl`: trying some of them again shows that
+ * the tests still do. They are found by their lines, wherever these are; one whose lines are gone is passed over.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,12 +11,6 @@ export interface Known extends Pick<Mutant, 'file' | 'before' | 'after'> {
   /** The test file that noticed it. */
   readonly test: string;
 }
-
-export const readKnown = (path: string): Known[] =>
-  readFileSync(path, 'utf8')
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as Known);
 
 export interface KnownMutant extends Mutant {
   readonly noticedBy: string;

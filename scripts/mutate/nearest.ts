@@ -58,7 +58,7 @@ const IN_FOLDER = 4;
 const RARE_WORD = 30;
 
 /** What is known of a file or a place in it beyond its imports. */
-export interface Known {
+export interface Hints {
   /** The tests that together run all of the file: as good as those that import it. */
   readonly best?: readonly string[] | undefined;
   /** The tests that run the place: no other is asked. */
@@ -82,7 +82,7 @@ export function nearestTests(
   tests: readonly TestFile[],
   { file, within, before }: Pick<Mutant, 'file' | 'within' | 'before'>,
   secondsOf: (test: string) => number,
-  { best = [], covering = null }: Known,
+  { best = [], covering = null }: Hints,
 ): string[] {
   const folder = `test/${file.split('/')[1]!}/`;
   const words = wordsShared(tests, `${within} ${before}`);

@@ -1,12 +1,12 @@
 /**
  * `node scripts/mutate/reach.ts FOLDER`: writes `test/support/reach.json`, the tests by which a fault in a source file is
- * noticed soonest, from what a run of the tests covered (DAYBOOK_TEST_COVERAGE names that folder). A list that has grown old
- * costs time, and nothing else.
+ * noticed soonest, from what a run of the tests covered (DAYBOOK_TEST_COVERAGE names that folder). An old list costs
+ * time, and nothing else.
  */
-import { globSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Covered } from '../../test/support/coverage.ts';
+import { readCovered } from './covering.ts';
 import { readTimes } from './times.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -41,13 +41,7 @@ export function bestTests(runs: Runs, secondsOf: (test: string) => number): stri
 
 function readRuns(folder: string): Map<string, Runs> {
   const files = new Map<string, Runs>();
-  const lines = globSync('*.jsonl', { cwd: folder }).flatMap((name) =>
-    readFileSync(join(folder, name), 'utf8')
-      .split('\n')
-      .filter((line) => line !== ''),
-  );
-  for (const line of lines) {
-    const { test, file, ranges } = JSON.parse(line) as Covered;
+  for (const { test, file, ranges } of readCovered(folder)) {
     const runs = files.get(file) ?? new Map<string, Set<number>>();
     const starts = runs.get(test) ?? new Set<number>();
     // What starts at 0 is the file as a whole, which the first test that loads it runs.

@@ -4,9 +4,10 @@
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { parseArgs } from 'node:util';
+import { readJsonLines } from '../../scripts/json-lines.ts';
+import { endWithUsage, readArguments } from '../../scripts/read-arguments.ts';
 import { createTemplate, startPostgres } from '../support/postgres-server.ts';
 import { PAGES_A_DAY } from './calls.ts';
 import { cardPage, cardText } from './card.ts';
@@ -65,9 +66,7 @@ function tasksOf({ forms, histories, honest, from }: Asked): Task[] {
 /** What was played to its end, and is not played again. */
 function recorded(file: string | null): Played[] {
   if (file === null || !existsSync(file)) return [];
-  const lines = readFileSync(file, 'utf8').split('\n');
-  const all = lines.filter((line) => line !== '').map((line) => JSON.parse(line) as Played);
-  return all.filter(({ kind }) => kind !== 'failure');
+  return readJsonLines<Played>(file).filter(({ kind }) => kind !== 'failure');
 }
 
 /** The tasks that the record does not have yet: those of one process, or all. */
@@ -122,22 +121,19 @@ async function playInProcesses(asked: Asked): Promise<Results> {
   return results;
 }
 
-const { values } = parseArgs({
-  options: {
-    help: { type: 'boolean', default: false },
-    form: { type: 'string', multiple: true },
-    histories: { type: 'string', default: String(HISTORIES) },
-    honest: { type: 'string' },
-    from: { type: 'string', default: '0' },
-    seed: { type: 'string', default: process.env['CATCH_RATE_SEED'] ?? String(Date.now() % 1_000_000_000) },
-    minutes: { type: 'string', default: 'Infinity' },
-    jobs: { type: 'string', default: String(availableParallelism()) },
-    record: { type: 'string' },
-    card: { type: 'string' },
-    findings: { type: 'string' },
-  },
-});
 const names = FORMS.map(({ name }) => name);
+const values = readArguments(`${USAGE}\nForms: ${names.join(', ')}`, {
+  form: { type: 'string', multiple: true },
+  histories: { type: 'string', default: String(HISTORIES) },
+  honest: { type: 'string' },
+  from: { type: 'string', default: '0' },
+  seed: { type: 'string', default: process.env['CATCH_RATE_SEED'] ?? String(Date.now() % 1_000_000_000) },
+  minutes: { type: 'string', default: 'Infinity' },
+  jobs: { type: 'string', default: String(availableParallelism()) },
+  record: { type: 'string' },
+  card: { type: 'string' },
+  findings: { type: 'string' },
+});
 const asked: Asked = {
   forms: values.form ?? names,
   histories: Number(values.histories),
@@ -148,16 +144,11 @@ const asked: Asked = {
   jobs: Number(values.jobs),
   record: values.record ?? null,
 };
-if (values.help) {
-  console.log(`${USAGE}\nForms: ${names.join(', ')}`);
-  process.exit(0);
-}
 const unknown = asked.forms.filter((name) => !names.includes(name));
 if (unknown.length > 0 || Object.values(asked).some(Number.isNaN)) {
-  console.error(
+  endWithUsage(
     `${unknown.length > 0 ? `There is no form ${unknown.join(', ')}: see --help.\n` : ''}${USAGE}`,
   );
-  process.exit(2);
 }
 if (process.send !== undefined) {
   await playShare(Number(process.env['CATCH_RATE_SHARE']), asked);

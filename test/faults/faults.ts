@@ -4,6 +4,7 @@
  * Exits with 1 if a law was broken, and prints each such case.
  */
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { readJsonLines } from '../../scripts/json-lines.ts';
 import { endWithUsage, readArguments } from '../../scripts/read-arguments.ts';
 import { attemptCase, type Tried } from './attempt.ts';
 import { cardOf, tally, type Tally } from './card.ts';
@@ -48,8 +49,7 @@ async function explore(kinds: readonly Kind[]): Promise<number> {
   // Large numbers of runs are made in parts. The results of earlier parts count too.
   const { records } = values;
   if (records !== undefined && existsSync(records)) {
-    for (const line of readFileSync(records, 'utf8').trim().split('\n'))
-      tally(tallies, JSON.parse(line) as Tried);
+    for (const one of readJsonLines<Tried>(records)) tally(tallies, one);
   }
   let nth = 0;
   let begun = 0;

@@ -17,7 +17,7 @@ import { readCovering } from '../../scripts/mutate/covering.ts';
 import { drawMutants, sourcesOf } from '../../scripts/mutate/draw.ts';
 import { drawKnown } from '../../scripts/mutate/known.ts';
 import { isReal, mutantsOf } from '../../scripts/mutate/mutants.ts';
-import { nearestTests, testFiles, type Known } from '../../scripts/mutate/nearest.ts';
+import { nearestTests, testFiles, type Hints } from '../../scripts/mutate/nearest.ts';
 import { bestTests } from '../../scripts/mutate/reach.ts';
 
 /** A tree with these files. */
@@ -106,8 +106,8 @@ test('the nearest tests come first: by imports, by the name of what is faulty, b
     'test/shop/other.test.ts': "import { readFile } from 'node:fs';",
   });
   const seconds = (path: string): number => (path.includes('long') ? 20 : 1);
-  const nearest = (known: Known, before = '') =>
-    nearestTests(testFiles(root), { file: 'src/coins/sum.ts', within: 'sum', before }, seconds, known);
+  const nearest = (hints: Hints, before = '') =>
+    nearestTests(testFiles(root), { file: 'src/coins/sum.ts', within: 'sum', before }, seconds, hints);
   expect(nearest({})).toEqual([
     'test/coins/sum.test.ts',
     'test/till/sum.test.ts',
@@ -141,11 +141,11 @@ test('where it is known which tests run a place, it is said; of what runs as a f
     const { beginCoverage, endCoverage } = await import(${JSON.stringify(support)});
     beginCoverage();
     const { plainDecimal } = await import(${JSON.stringify(new URL(`../../${file}`, import.meta.url).href)});
-    endCoverage(${JSON.stringify(folder)}, 'test/none.test.ts');
+    endCoverage({ folder: ${JSON.stringify(folder)}, test: 'test/none.test.ts' });
     plainDecimal('7');
-    endCoverage(${JSON.stringify(folder)}, 'test/one.test.ts');`;
+    endCoverage({ folder: ${JSON.stringify(folder)}, test: 'test/one.test.ts' });`;
   await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script]);
-  const covering = await readCovering(folder, new Set([file]));
+  const covering = readCovering(folder, new Set([file]));
   const bodyOf = (name: string) => text.indexOf('return', text.indexOf(`function ${name}`));
   expect(covering(file, bodyOf('plainDecimal'))).toEqual(new Set(['test/one.test.ts']));
   expect(covering(file, bodyOf('isWithinDigits'))).toBeNull();

@@ -1,7 +1,7 @@
 /** The embedded database works inside this process. Other work in the process must not wait for it too long. */
-import type { PGlite } from '@electric-sql/pglite';
+import { openAsBlob } from 'node:fs';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import type { Database } from '../../src/store/engine/database.ts';
 import { embeddedDatabase } from '../../src/store/engine/embedded.ts';
 import { freshEmbedded } from '../support/database.ts';
@@ -44,23 +44,17 @@ it.each(work)('timers and sockets are served while it works, %s', async (_how, r
 });
 
 it('closing it closes the engine, whether or not a statement was run', async () => {
+  const { PGlite } = await import('@electric-sql/pglite');
   const closed: string[] = [];
-  const engine = (name: string) => {
-    const pglite = {
-      closed: false,
-      ready: true,
-      exec: () => Promise.resolve([]),
-      close: () => {
-        closed.push(name);
-        pglite.closed = true;
-        return Promise.resolve();
-      },
-    };
-    return embeddedDatabase(pglite as unknown as PGlite, () => closed.push(`after ${name}`));
+  const opened = async (name: string) => {
+    const engine = await PGlite.create({ loadDataDir: await openAsBlob(inject('embeddedTemplate')) });
+    return { engine, database: embeddedDatabase(engine, () => closed.push(`after ${name}`)) };
   };
-  await engine('unused').close();
-  const used = engine('used');
-  await sql`SELECT 1`.execute(used.db);
-  await used.close();
-  expect(closed).toEqual(['unused', 'after unused', 'used', 'after used']);
+  const unused = await opened('unused');
+  await unused.database.close();
+  const used = await opened('used');
+  await sql`SELECT 1`.execute(used.database.db);
+  await used.database.close();
+  expect([unused.engine.closed, used.engine.closed]).toEqual([true, true]);
+  expect(closed).toEqual(['after unused', 'after used']);
 });

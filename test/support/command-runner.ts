@@ -18,7 +18,7 @@ process.on('message', ({ args, env, cwd, mark, coverage }: CommandAsked) => {
   void runCommandLine(['node', 'daybook', ...args]).then(() => {
     const code = process.exitCode ?? 0;
     process.exitCode = undefined;
-    if (coverage !== null) endCoverage(coverage.folder, coverage.test);
+    if (coverage !== null) endCoverage(coverage);
     process.stderr.write(mark);
     process.stdout.write(`${mark}${String(code)}\n`);
   });

@@ -4,7 +4,7 @@
  */
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { Session, type Profiler } from 'node:inspector';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const SOURCES = new URL('../../src/', import.meta.url).href;
@@ -20,6 +20,18 @@ export interface Covered {
   readonly ranges: readonly CoveredRange[];
 }
 
+/** Whose coverage is written where. */
+export interface CoverageAsked {
+  readonly folder: string;
+  readonly test: string;
+}
+
+/** Null if none is asked for. */
+export function coverageOf(testPath: string): CoverageAsked | null {
+  const folder = process.env['DAYBOOK_TEST_COVERAGE'];
+  return folder === undefined ? null : { folder, test: relative(process.cwd(), testPath) };
+}
+
 let session: Session | null = null;
 
 /** Counts from now on, in this process. */
@@ -32,7 +44,7 @@ export function beginCoverage(): void {
 }
 
 /** Writes down what was run since the last time, as run by a test file. */
-export function endCoverage(folder: string, test: string): void {
+export function endCoverage({ folder, test }: CoverageAsked): void {
   let taken: Profiler.ScriptCoverage[] = [];
   // The answer comes at once.
   session?.post('Profiler.takePreciseCoverage', (_error, { result }) => (taken = result));

@@ -1,8 +1,7 @@
 /** What holds in each file of tests. */
-import { relative } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeEach, expect } from 'vitest';
-import { beginCoverage, endCoverage } from './coverage.ts';
+import { beginCoverage, coverageOf, endCoverage } from './coverage.ts';
 import { databases } from './kept-databases.ts';
 
 /** Properties draw from one seed, so that a failed run fails again. DAYBOOK_TEST_SEED sets another one. */
@@ -17,8 +16,8 @@ beforeEach(({ onTestFinished }) => {
 });
 afterAll(() => databases.endFile());
 
-const coverage = process.env['DAYBOOK_TEST_COVERAGE'];
-if (coverage !== undefined) {
+const coverage = coverageOf(expect.getState().testPath!);
+if (coverage !== null) {
   beginCoverage();
-  afterAll(() => endCoverage(coverage, relative(process.cwd(), expect.getState().testPath!)));
+  afterAll(() => endCoverage(coverage));
 }

@@ -1,9 +1,9 @@
 /** Runs command lines in processes that are kept for the next one, instead of starting one for each. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
+import { coverageOf, type CoverageAsked } from './coverage.ts';
 
 const RUNNER = fileURLToPath(new URL('command-runner.ts', import.meta.url));
 
@@ -14,7 +14,7 @@ export interface CommandAsked {
   /** What ends the command's output in each stream. */
   readonly mark: string;
   /** Where the parts of the source that it runs are written, as run by a test file. */
-  readonly coverage: { readonly folder: string; readonly test: string } | null;
+  readonly coverage: CoverageAsked | null;
 }
 
 export interface CommandEnded {
@@ -79,9 +79,7 @@ export function runWarm(
       resolve({ code: Number(code), stdout: stdout!, stderr: stderr! });
     };
     child.on('close', onClose).on('error', reject);
-    const folder = process.env['DAYBOOK_TEST_COVERAGE'];
-    const coverage =
-      folder === undefined ? null : { folder, test: relative(process.cwd(), expect.getState().testPath!) };
+    const coverage = coverageOf(expect.getState().testPath!);
     const asked: CommandAsked = { args, env, cwd, mark, coverage };
     child.send(asked);
   });
