@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Kysely } from 'kysely';
 import { format, resolveConfig } from 'prettier';
+import { createCompleteProgram } from '../src/cli/program.ts';
 import { openDatabase } from '../src/store/engine/connection.ts';
 import { migrate } from '../src/store/engine/migrations.ts';
 import type { DB } from '../src/store/engine/schema.ts';
@@ -19,7 +20,7 @@ const fileOf = (path: string): string => new URL(`../${path}`, import.meta.url).
 export async function referencePages(db: Kysely<DB>): Promise<ReadonlyMap<string, string>> {
   const example = readFileSync(fileOf('config/daybook.example.yaml'), 'utf8');
   const pages: readonly (readonly [string, string])[] = [
-    ['docs/reference/commands.md', commandsPage()],
+    ['docs/reference/commands.md', commandsPage(await createCompleteProgram())],
     ['docs/reference/settings.md', settingsPage(example)],
     ['docs/reference/tables.md', tablesPage(await relationsOf(db))],
     ['docs/reference/files.md', filesPage()],

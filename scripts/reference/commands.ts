@@ -1,6 +1,5 @@
 /** Makes docs/reference/commands.md, from the commands in commander. */
 import type { Command } from 'commander';
-import { createProgram } from '../../src/cli/program.ts';
 import { block, cell, code, MADE_BY, table } from './markdown.ts';
 
 /** Options that every command has. The page explains them once, at its top. */
@@ -58,7 +57,7 @@ function commandSection([path, command]: readonly [string, Command]): string {
 }
 
 /** docs/reference/commands.md, before it is formatted. */
-export function commandsPage(program: Command = createProgram()): string {
+export function commandsPage(program: Command): string {
   return [
     '# Commands',
     MADE_BY,

@@ -47,8 +47,7 @@ const TEST: AlertContent = {
   ...ABOUT_NO_MERCHANT,
 };
 
-export function addAlertsCommand(program: Command): void {
-  const alerts = program.command('alerts').description('alerts by webhook and mail');
+export function alertsCommand(alerts: Command): void {
   alerts
     .command('test')
     .description('send a test to each target, and say which took it; ends with 4 if one did not')

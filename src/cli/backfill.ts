@@ -44,10 +44,8 @@ Examples:
   daybook backfill list
   daybook backfill cancel 3`;
 
-export function addBackfillCommand(program: Command): void {
-  const backfill = program
-    .command('backfill')
-    .description('read, prove and publish historical days, slice by slice, in addition to the nightly run')
+export function backfillCommand(backfill: Command): void {
+  backfill
     .option('--from <day>', 'first day, YYYY-MM-DD; weekends and holidays are days like others')
     .option('--to <day>', 'last day, included; it has to be over (default: yesterday)')
     .option('--merchant <no>', 'only this merchant (may be repeated)', collect, [])

@@ -37,10 +37,7 @@ import { idFlag, textFlag } from './flags.ts';
 import { readInputFile, rulesOf, warningText } from './input-file.ts';
 import { line, lines, listTable, type Times } from './output/text.ts';
 
-export function addBeneficiaryCommand(program: Command): void {
-  const beneficiary = program
-    .command('beneficiary')
-    .description('register beneficiaries with the platform, and see their state');
+export function beneficiaryCommand(beneficiary: Command): void {
   addCheck(beneficiary);
   addRegister(beneficiary);
   addStatus(beneficiary);

@@ -58,11 +58,8 @@ const withListFlags = (command: Command): Command =>
     .option('--all', 'healed and resolved ones too')
     .option('--merchant <no>', 'only this merchant (may be repeated)', collect, []);
 
-export function addBreaksCommand(program: Command): void {
-  const breaks = withListFlags(program.command('breaks'))
-    .description('open breaks, with the likely cause of each')
-    .addHelpText('after', EXAMPLES)
-    .action(list);
+export function breaksCommand(breaks: Command): void {
+  withListFlags(breaks).addHelpText('after', EXAMPLES).action(list);
   withListFlags(breaks.command('list')).description('the same as `breaks`').action(list);
   addShowCommand(breaks);
   addCaseCommands(breaks);

@@ -49,10 +49,9 @@ interface CloseFlags {
   readonly despiteOpenDays?: string;
 }
 
-export function addCloseCommand(program: Command): void {
-  withBy(program.command('close'))
+export function closeCommand(command: Command): void {
+  withBy(command)
     .argument('[month]', 'the month, YYYY-MM')
-    .description('close a month: freeze its statements, so that later revisions show as adjustments')
     .option('--merchant <no>', 'of this merchant (may be repeated)', collect, [])
     .option('--note <text>', 'kept with it')
     .option(

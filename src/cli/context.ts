@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import type { Transaction } from 'kysely';
 import { pino, type Logger } from 'pino';
 import pretty from 'pino-pretty';
-import { packageFile } from '../host/files.ts';
+import { ownVersion } from '../host/files.ts';
 import { messageOf, showableText } from '../ledger/text.ts';
 import type { ProcessMetrics } from '../observe/metrics.ts';
 import { openApp, openPlatformApp, type App, type PlatformApp } from '../run/app.ts';
@@ -168,10 +168,6 @@ export async function withPlatform<Result>(
     await traces?.close();
   }
 }
-
-/** The version of this program. */
-export const ownVersion = (): string =>
-  (JSON.parse(readFileSync(packageFile('package.json'), 'utf8')) as { version: string }).version;
 
 const BY_CHARACTERS_MAX = 100;
 

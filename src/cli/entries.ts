@@ -22,8 +22,7 @@ import { answer, collect, withBy } from './context.ts';
 import { accountsFlagged, dayFlag, idFlag, merchantNoFlag, textFlag, type RangeFlags } from './flags.ts';
 import { counted, line, lines, listTable, table, type Times } from './output/text.ts';
 
-export function addEntriesCommand(program: Command): void {
-  const entries = program.command('entries').description('find an entry');
+export function entriesCommand(entries: Command): void {
   entries
     .command('find')
     .argument('<batch-no>', 'the entry’s number, as the platform and the statements have it')
@@ -195,31 +194,25 @@ Examples:
   daybook amendments accept --merchant 10001 --currency USD --from 2026-03-03 --to 2026-03-03 --note "letter 4711" --by Ada
   daybook amendments accept --merchant 10001 --note "the platform's answer of 5 March"`;
 
-export function addAmendmentsCommand(program: Command): void {
-  const amendments = program
-    .command('amendments')
-    .description(
-      'entries that the platform changed or removed after they were stored; earlier contents are kept',
-    )
-    .addHelpText('after', AMENDMENTS_HELP)
-    .action((_flags: object, self: Command) =>
-      answer(self, async ({ db, times }) => {
-        const amended = await listAmendments(db);
-        const vanished = await listVanished(db);
-        const held = await heldDaysOf(db, null);
-        return {
-          document: { amended, vanished, held },
-          text: lines(
-            amendedText(amended, times),
-            '',
-            vanishedText(vanished, times),
-            '',
-            heldText(held, times),
-            amended.length + vanished.length + held.length > 0 && times.note,
-          ),
-        };
-      }),
-    );
+export function amendmentsCommand(amendments: Command): void {
+  amendments.addHelpText('after', AMENDMENTS_HELP).action((_flags: object, self: Command) =>
+    answer(self, async ({ db, times }) => {
+      const amended = await listAmendments(db);
+      const vanished = await listVanished(db);
+      const held = await heldDaysOf(db, null);
+      return {
+        document: { amended, vanished, held },
+        text: lines(
+          amendedText(amended, times),
+          '',
+          vanishedText(vanished, times),
+          '',
+          heldText(held, times),
+          amended.length + vanished.length + held.length > 0 && times.note,
+        ),
+      };
+    }),
+  );
   addAcceptCommand(amendments);
 }
 
@@ -295,10 +288,8 @@ function addAcceptCommand(amendments: Command): void {
 /** Characters of an unreadable entry that are shown as text. */
 const RAW_SHOWN_MAX = 300;
 
-export function addQuarantineCommand(program: Command): void {
-  const quarantine = program
-    .command('quarantine')
-    .description('received entries that could not be read, or were not requested; stored as received')
+export function quarantineCommand(quarantine: Command): void {
+  quarantine
     .option('--all', 'also those the platform no longer sends, and those acknowledged')
     .addHelpText(
       'after',

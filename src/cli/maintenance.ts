@@ -31,20 +31,15 @@ import { createRetryLog } from './output/progress-line.ts';
 import { counted, lines, listTable, table } from './output/text.ts';
 import { scheduledJobs } from './schedule.ts';
 
-export function addDoctorCommand(program: Command): void {
-  program
-    .command('doctor')
-    .description(
-      'check settings, schedule, signing key, alerts, database, object store, platform and time zone, and show how to fix each',
-    )
-    .action(async (_flags: object, self: Command) => {
-      const findings = await findingsOf(self);
-      print(self, {
-        document: findings,
-        text: lines(...findings.map(({ what, ok, detail }) => `${ok ? 'ok  ' : 'FIX '}  ${what}: ${detail}`)),
-        exitCode: examinedExitCode(findings),
-      });
+export function doctorCommand(command: Command): void {
+  command.action(async (_flags: object, self: Command) => {
+    const findings = await findingsOf(self);
+    print(self, {
+      document: findings,
+      text: lines(...findings.map(({ what, ok, detail }) => `${ok ? 'ok  ' : 'FIX '}  ${what}: ${detail}`)),
+      exitCode: examinedExitCode(findings),
     });
+  });
 }
 
 async function findingsOf(self: Command): Promise<Finding[]> {
@@ -82,10 +77,8 @@ async function examined(settings: Settings): Promise<Finding[]> {
   }
 }
 
-export function addMigrateCommand(program: Command): void {
-  program
-    .command('migrate')
-    .description('bring the database to this version; repeating it does nothing')
+export function migrateCommand(command: Command): void {
+  command
     .addHelpText(
       'after',
       '\nWith DAYBOOK_WORKERS=queue it also makes the tables of the queue; run the files of sql/roles (all but migrate.sql) again afterwards.',
@@ -118,9 +111,8 @@ async function answerFromDatabase(
   }
 }
 
-export function addPruneCommand(program: Command): void {
-  withBy(program.command('prune'))
-    .description('delete old records of work that is over; without --yes it only counts them')
+export function pruneCommand(command: Command): void {
+  withBy(command)
     .requiredOption('--before <day>', 'only what ended before this day began (UTC), YYYY-MM-DD')
     .option('--yes', 'delete them; only a backup can restore them')
     .addHelpText(
@@ -181,35 +173,30 @@ function prunedText(rows: readonly Pruned[], before: BusinessDay, deleted: boole
 
 const AUDIT_ROWS_MAX = 1_000;
 
-export function addAuditCommand(program: Command): void {
-  program
-    .command('audit')
-    .description(
-      `who did what by hand: downloads, resolutions, closes, revealed secrets; newest first, up to ${AUDIT_ROWS_MAX}`,
-    )
-    .action((_flags: object, self: Command) =>
-      answer(self, async ({ db, times }) => {
-        const rows = await listAuditEvents(db, AUDIT_ROWS_MAX);
-        const closes = await listCloses(db, { merchants: null, month: undefined });
-        const closeOf = new Map(
-          closes.map((one) => [closeName(`${one.merchantNo} ${one.month}`, one.closedAt), one]),
-        );
-        const listed = listTable(rows, {
-          at: (row) => times.at(row.at),
-          by: (row) => row.by_whom,
-          did: (row) => row.command,
-          '~with': (row) => row.subject,
-          '~note': (row) => noteText(row.note, closeOf.get(closeName(row.subject, row.at))),
-        });
-        const cut = rows.length === AUDIT_ROWS_MAX && `only the newest ${AUDIT_ROWS_MAX} are shown`;
-        return {
-          document: rows.map(({ at, by_whom: by, command, subject, note }) => ({
-            ...{ at, by, command, subject, note },
-          })),
-          text: rows.length === 0 ? 'nothing on record yet' : lines(listed, times.note, cut),
-        };
-      }),
-    );
+export function auditCommand(command: Command): void {
+  command.action((_flags: object, self: Command) =>
+    answer(self, async ({ db, times }) => {
+      const rows = await listAuditEvents(db, AUDIT_ROWS_MAX);
+      const closes = await listCloses(db, { merchants: null, month: undefined });
+      const closeOf = new Map(
+        closes.map((one) => [closeName(`${one.merchantNo} ${one.month}`, one.closedAt), one]),
+      );
+      const listed = listTable(rows, {
+        at: (row) => times.at(row.at),
+        by: (row) => row.by_whom,
+        did: (row) => row.command,
+        '~with': (row) => row.subject,
+        '~note': (row) => noteText(row.note, closeOf.get(closeName(row.subject, row.at))),
+      });
+      const cut = rows.length === AUDIT_ROWS_MAX && `only the newest ${AUDIT_ROWS_MAX} are shown`;
+      return {
+        document: rows.map(({ at, by_whom: by, command, subject, note }) => ({
+          ...{ at, by, command, subject, note },
+        })),
+        text: rows.length === 0 ? 'nothing on record yet' : lines(listed, times.note, cut),
+      };
+    }),
+  );
 }
 
 const closeName = (subject: string, at: Date): string => `${subject} ${at.getTime()}`;

@@ -34,8 +34,7 @@ interface AddFlags {
   readonly check?: boolean;
 }
 
-export function addMerchantsCommand(program: Command): void {
-  const merchants = program.command('merchants').description('whose ledgers to sync');
+export function merchantsCommand(merchants: Command): void {
   addAddCommand(merchants);
   addListCommand(merchants);
   addStatusCommand(merchants, 'enable', 'sync a merchant’s ledger again, with the token it has');

@@ -29,10 +29,8 @@ const needsPerson = ({ outcome, resolvedAt }: NotificationRow): boolean =>
 const exitCodeFor = (rows: readonly NotificationRow[]): ExitCode =>
   rows.some(needsPerson) ? EXIT.needsPerson : EXIT.done;
 
-export function addNotificationsCommand(program: Command): void {
-  const notifications = program
-    .command('notifications')
-    .description('pushed results that need attention or are not processed yet, newest first')
+export function notificationsCommand(notifications: Command): void {
+  notifications
     .option('--all', `every one, up to ${ROWS_MAX}`)
     .addHelpText(
       'after',

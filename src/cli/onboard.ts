@@ -39,10 +39,7 @@ import { line, lines, listTable, timesOf, type Times } from './output/text.ts';
 
 const LISTED_MAX = 1_000;
 
-export function addOnboardCommand(program: Command): void {
-  const onboard = program
-    .command('onboard')
-    .description('applications for new merchants: check, submit, and see their state');
+export function onboardCommand(onboard: Command): void {
   addCheckCommand(onboard);
   addSubmitCommand(onboard);
   addStatusCommand(onboard);

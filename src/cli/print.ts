@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { showableLines } from '../ledger/text.ts';
 import { EXIT, exitCodeOf, type ExitCode } from '../run/verdict/exit-codes.ts';
-import { fitted } from './output/text.ts';
+import { fitted } from './output/width.ts';
 
 export interface GlobalFlags {
   readonly config?: string;

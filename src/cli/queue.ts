@@ -39,12 +39,8 @@ interface WorkerFlags {
   readonly untilEmpty?: boolean;
 }
 
-export function addWorkerCommand(program: Command): void {
-  program
-    .command('worker')
-    .description(
-      'do one merchant’s work after another from the queue, until SIGTERM or Ctrl-C; on as many machines as you like',
-    )
+export function workerCommand(command: Command): void {
+  command
     .option('--at-once <n>', 'merchants side by side (default: DAYBOOK_MERCHANTS_AT_ONCE)', countOf)
     .option('--until-empty', 'end when no job is waiting or at work, in any worker')
     .addHelpText(
@@ -132,8 +128,7 @@ function logEnd(log: Logger, { job, outcome, result, error, ms }: JobEnd<ExitCod
 
 const SHOWN = 100;
 
-export function addJobsCommand(program: Command): void {
-  const jobs = program.command('jobs').description('the queue of merchants for `daybook worker`');
+export function jobsCommand(jobs: Command): void {
   jobs
     .command('list')
     .description('how many jobs wait and are at work, and the jobs that were given up')

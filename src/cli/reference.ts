@@ -37,10 +37,7 @@ function kindOf(text: string): MetaType {
   return kind;
 }
 
-export function addReferenceCommand(program: Command): void {
-  const reference = program
-    .command('reference')
-    .description('the platform’s lists: banks, occupations, business natures, purposes, payout methods');
+export function referenceCommand(reference: Command): void {
   reference
     .command('sync')
     .description('read every list and keep it; a code that disappeared stays known (exit code 3)')

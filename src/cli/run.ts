@@ -22,13 +22,6 @@ import { createProgressLine } from './output/progress-line.ts';
 import { breakText, breakTexts, runDocument, runText, syncDocument } from './output/run-text.ts';
 import { counted, lines, listTable, table } from './output/text.ts';
 
-const ABOUT: Readonly<Record<RunCommand, string>> = {
-  run: 'read the ledger, prove it, publish statements: yesterday and the lookback, or --from to --to',
-  sync: 'only read the ledger into the database',
-  reconcile: 'only prove the balance chain of what is stored, reading again where it breaks',
-  publish: 'only publish the statements that are due',
-};
-
 const BREAKS_COUNT = `Exit 3 while the chosen merchants and currencies have an open break or an unacknowledged unreadable entry, of any day.
 \`daybook breaks resolve ID --note TEXT\` records the valid reason for the difference at a break.
 \`daybook quarantine acknowledge ID --note TEXT\` records that an unreadable entry needs no more attention.`;
@@ -46,41 +39,45 @@ interface RunFlags extends RangeFlags {
   readonly repair?: boolean;
 }
 
-export function addRunCommands(program: Command): void {
-  for (const command of Object.keys(ABOUT) as RunCommand[]) {
-    const described = withRangeFlags(program.command(command).description(ABOUT[command]));
-    if (command === 'publish')
-      described.option('--repair', 'read every published file, and write again what is missing or altered');
-    described
-      .addHelpText(
-        'after',
-        `\n${AFTER[command]}\n\nExample:\n  daybook ${command} --from 2026-03-01 --to 2026-03-31 --merchant 10001`,
-      )
-      .action(async (flags: RunFlags, self: Command) => {
-        const settings = platformSettings(self);
-        const isNightlyRun = isOfNight(command, flags);
-        await withPlatform(
-          settings,
-          async (app, log) => {
-            try {
-              const report = await runOnce(command, flags, app, log);
-              log.info({ run: report.runId, command, exitCode: report.exitCode }, 'run ended');
-              print(self, {
-                document: runDocument(report),
-                text: await reportText(report, app),
-                exitCode: report.exitCode,
-              });
-            } catch (error) {
-              if (isNightlyRun) await reportThrown(app, error, log);
-              throw error;
-            } finally {
-              await deliverAtEnd(app, log);
-            }
-          },
-          { onFailure: isNightlyRun ? reportNotStarted : null },
-        );
-      });
-  }
+export const runCommand = (command: Command): void => ledgerCommand('run', command);
+export const syncCommand = (command: Command): void => ledgerCommand('sync', command);
+export const reconcileCommand = (command: Command): void => ledgerCommand('reconcile', command);
+export const publishCommand = (command: Command): void => ledgerCommand('publish', command);
+
+/** A run, or one of its stages. */
+function ledgerCommand(name: RunCommand, command: Command): void {
+  withRangeFlags(command);
+  if (name === 'publish')
+    command.option('--repair', 'read every published file, and write again what is missing or altered');
+  command
+    .addHelpText(
+      'after',
+      `\n${AFTER[name]}\n\nExample:\n  daybook ${name} --from 2026-03-01 --to 2026-03-31 --merchant 10001`,
+    )
+    .action(async (flags: RunFlags, self: Command) => {
+      const settings = platformSettings(self);
+      const isNightlyRun = isOfNight(name, flags);
+      await withPlatform(
+        settings,
+        async (app, log) => {
+          try {
+            const report = await runOnce(name, flags, app, log);
+            log.info({ run: report.runId, command: name, exitCode: report.exitCode }, 'run ended');
+            print(self, {
+              document: runDocument(report),
+              text: await reportText(report, app),
+              exitCode: report.exitCode,
+            });
+          } catch (error) {
+            if (isNightlyRun) await reportThrown(app, error, log);
+            throw error;
+          } finally {
+            await deliverAtEnd(app, log);
+          }
+        },
+        { onFailure: isNightlyRun ? reportNotStarted : null },
+      );
+    });
 }
 
 /** Whether it is a full nightly run, so that an alert is raised if it cannot start. */
@@ -142,11 +139,8 @@ merchants the platform answers first.
 Example:
   daybook plan --from 2026-03-01 --to 2026-03-31`;
 
-export function addPlanCommand(program: Command): void {
-  withRangeFlags(program.command('plan'))
-    .description(
-      'what `run` with these flags would do, writing nothing: calls, and days that change, before and after',
-    )
+export function planCommand(command: Command): void {
+  withRangeFlags(command)
     .addHelpText('after', PLAN_HELP)
     .action(async (flags: RangeFlags, self: Command) => {
       await withPlatform(platformSettings(self), async (app) => {

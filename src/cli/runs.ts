@@ -13,11 +13,9 @@ const SHOWN = 20;
 const ALL_MAX = 10_000;
 const REASON_SHOWN_MAX = 100;
 
-export function addRunsCommand(program: Command): void {
-  const runs = program
-    .command('runs')
+export function runsCommand(runs: Command): void {
+  runs
     .argument('[id]', 'one run: its figures, and why it ended as it did')
-    .description('what ran, newest first: how each run ended, and why')
     .option('--all', `not only the last ${SHOWN}`)
     .addHelpText(
       'after',

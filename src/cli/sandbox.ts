@@ -20,10 +20,8 @@ interface SandboxFlags {
   readonly hostility: readonly string[];
 }
 
-export function addSandboxCommand(program: Command): void {
-  program
-    .command('sandbox')
-    .description('a simulated platform on loopback: made-up merchants, and every way it can misbehave')
+export function sandboxCommand(command: Command): void {
+  command
     .option('--port <port>', 'port on 127.0.0.1; 0 takes a free one', String(PORT_DEFAULT))
     .option('--scenario <file>', 'the scenario that it simulates', SCENARIO_DEFAULT)
     .option('--hostility <setting=value>', 'switch on one way to misbehave (may be repeated)', collect, [])

@@ -23,12 +23,8 @@ import { keepRunning, withQueue } from './queue.ts';
 export const scheduledJobs = (schedule: Schedule): ScheduledJob[] =>
   jobs.map(({ name, when }) => ({ job: name, when: when(schedule) }));
 
-export function addScheduleCommand(program: Command): void {
-  program
-    .command('schedule')
-    .description(
-      'run the nightly job, the midday check and the reference data on schedule, and backfills in between; stop with SIGTERM or Ctrl-C',
-    )
+export function scheduleCommand(command: Command): void {
+  command
     .addHelpText('after', `\nJobs:\n${jobs.map(({ name, what }) => `  ${name}: ${what}`).join('\n')}`)
     .action((_flags: object, self: Command) =>
       keepRunning(platformSettings(self), keepAll, {

@@ -28,73 +28,67 @@ DAYBOOK_PAGES_LISTEN is where people see months, days, breaks and status in a br
 DAYBOOK_ACCESS_USERS, DAYBOOK_ACCESS_PROXY_HEADER or DAYBOOK_OIDC_ISSUER, each with DAYBOOK_ACCESS_ROLES.
 DAYBOOK_TRUSTED_PROXIES names proxies on other machines. Needs DAYBOOK_SECRET_KEYS.`;
 
-export function addServeCommand(program: Command): void {
-  program
-    .command('serve')
-    .description(
-      'take in the results the platform pushes, show pages, and answer /healthz and /readyz; stop it with SIGTERM or Ctrl-C',
-    )
-    .addHelpText('after', HELP)
-    .action(async (_flags: object, self: Command) => {
-      const settings = offlineSettings(self);
-      // Loading the server takes long, so no other command does that.
-      const { serve } = await import('../web/serve.ts');
-      const { createInboxWatch } = await import('../web/refusals.ts');
-      const log = createLog(settings.logLevel);
-      const refusals = createRefusalLog(
-        (event) => log[event.status < 500 ? 'info' : 'error'](event, 'refused'),
-        () => performance.now(),
-      );
-      const metrics = await metricsOf(settings);
-      const watch = createInboxWatch(() => performance.now());
-      const opened = { isIt: false };
-      await withServingHouse(settings, metrics, async (app) => {
-        opened.isIt = true;
-        const signal = stopSignal();
-        const { url, healthUrl, pagesUrl, ended } = await serve(app, settings, signal, {
-          onRefusal: (event) => {
-            refusals.onEvent(event);
-            watch.onRefusal(event);
-          },
-          // Who crowds the pages does not post to the inbox.
-          onPagesRefusal: refusals.onEvent,
-          onProcessed: (report) => {
-            log[report.left.length === 0 ? 'info' : 'error'](report, 'notifications processed');
-          },
-          onLeft: watch.onLeft,
-          onFault: (error) =>
-            log.error({ problem: error instanceof Error ? error.name : 'unknown' }, 'processing failed'),
-        });
-        print(self, {
-          document: { url, healthUrl, pagesUrl, publicUrl: settings.publicUrl },
-          text: lines(
-            `listening at ${url} for notifications, at ${healthUrl} for /healthz and /readyz. Ctrl-C ends it.`,
-            pagesUrl !== null && `pages: ${pagesUrl}/`,
-            settings.publicUrl === null &&
-              'DAYBOOK_PUBLIC_URL is not set: applications and registrations submitted now name no address of ours.',
-          ),
-        });
-        const alerting = { ...app, settings };
-        const trouble = { isOver: false };
-        await withAlerting(
-          alerting,
-          log,
-          () => ended,
-          async () => {
-            const targets = targetsOf(settings).map(({ key }) => key);
-            if (!trouble.isOver) await endConditions(app.database.db, [SERVE]);
-            trouble.isOver = true;
-            await watch.check(app.database.db, { targets, now: app.now() });
-            await runWatchdog(alerting, { seesRuns: false });
-          },
-        );
-        refusals.flush();
-        log.info('no longer listening');
-      }).catch(async (error: unknown) => {
-        if (!opened.isIt) await reportNotStarted(settings, error, log, 'serve');
-        throw error;
+export function serveCommand(command: Command): void {
+  command.addHelpText('after', HELP).action(async (_flags: object, self: Command) => {
+    const settings = offlineSettings(self);
+    // Loading the server takes long, so no other command does that.
+    const { serve } = await import('../web/serve.ts');
+    const { createInboxWatch } = await import('../web/refusals.ts');
+    const log = createLog(settings.logLevel);
+    const refusals = createRefusalLog(
+      (event) => log[event.status < 500 ? 'info' : 'error'](event, 'refused'),
+      () => performance.now(),
+    );
+    const metrics = await metricsOf(settings);
+    const watch = createInboxWatch(() => performance.now());
+    const opened = { isIt: false };
+    await withServingHouse(settings, metrics, async (app) => {
+      opened.isIt = true;
+      const signal = stopSignal();
+      const { url, healthUrl, pagesUrl, ended } = await serve(app, settings, signal, {
+        onRefusal: (event) => {
+          refusals.onEvent(event);
+          watch.onRefusal(event);
+        },
+        // Who crowds the pages does not post to the inbox.
+        onPagesRefusal: refusals.onEvent,
+        onProcessed: (report) => {
+          log[report.left.length === 0 ? 'info' : 'error'](report, 'notifications processed');
+        },
+        onLeft: watch.onLeft,
+        onFault: (error) =>
+          log.error({ problem: error instanceof Error ? error.name : 'unknown' }, 'processing failed'),
       });
+      print(self, {
+        document: { url, healthUrl, pagesUrl, publicUrl: settings.publicUrl },
+        text: lines(
+          `listening at ${url} for notifications, at ${healthUrl} for /healthz and /readyz. Ctrl-C ends it.`,
+          pagesUrl !== null && `pages: ${pagesUrl}/`,
+          settings.publicUrl === null &&
+            'DAYBOOK_PUBLIC_URL is not set: applications and registrations submitted now name no address of ours.',
+        ),
+      });
+      const alerting = { ...app, settings };
+      const trouble = { isOver: false };
+      await withAlerting(
+        alerting,
+        log,
+        () => ended,
+        async () => {
+          const targets = targetsOf(settings).map(({ key }) => key);
+          if (!trouble.isOver) await endConditions(app.database.db, [SERVE]);
+          trouble.isOver = true;
+          await watch.check(app.database.db, { targets, now: app.now() });
+          await runWatchdog(alerting, { seesRuns: false });
+        },
+      );
+      refusals.flush();
+      log.info('no longer listening');
+    }).catch(async (error: unknown) => {
+      if (!opened.isIt) await reportNotStarted(settings, error, log, 'serve');
+      throw error;
     });
+  });
 }
 
 /** The app. With a database server it has two more connections, which only health checks and metrics use. */
@@ -160,8 +154,7 @@ Example:
   daybook access hash < password.txt
   export DAYBOOK_ACCESS_USERS='{"ada":"scrypt:15:8:3:..."}' DAYBOOK_ACCESS_ROLES='{"ada":"operator"}'`;
 
-export function addAccessCommand(program: Command): void {
-  const access = program.command('access').description('who may log in at the pages of `serve`');
+export function accessCommand(access: Command): void {
   access
     .command('hash')
     .description('hash a password for DAYBOOK_ACCESS_USERS')

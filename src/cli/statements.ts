@@ -18,8 +18,7 @@ import { counted, cutLine, line, lines, LIST_SHOWN_MAX, longTable, type Times } 
 import { addStatementsDiffCommand } from './statements-diff.ts';
 import { addStatementsGetCommand, download } from './statements-get.ts';
 
-export function addStatementsCommand(program: Command): void {
-  const statements = program.command('statements').description('find and download published statements');
+export function statementsCommand(statements: Command): void {
   addListCommand(statements);
   addStatementsDiffCommand(statements);
   addAdoptCommand(statements);

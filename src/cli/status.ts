@@ -50,12 +50,8 @@ Examples:
   daybook status --max-age 26h || page-someone
   daybook status --alert`;
 
-export function addStatusCommand(program: Command): void {
-  program
-    .command('status')
-    .description(
-      'the last run and the next; per merchant: which days are proven, what is missing, what is open',
-    )
+export function statusCommand(command: Command): void {
+  command
     .option('--max-age <age>', 'exit 4 when a merchant’s last successful run is older, like 26h')
     .option('--merchant <no>', 'only this merchant (may be repeated)', collect, [])
     .option('--alert', 'send alerts of what is wrong; needs alerts to be set up; for a cron job')
@@ -274,19 +270,15 @@ docs/reference/metrics.md lists all of them. Ends with 4 where a part could not 
 Example, after a run from cron, for the textfile collector of Prometheus's node exporter:
   f=/var/lib/prometheus/node-exporter/daybook.prom; daybook metrics > $f.new; test -s $f.new && mv $f.new $f`;
 
-export function addMetricsCommand(program: Command): void {
-  program
-    .command('metrics')
-    .description('the state, as metrics for Prometheus')
-    .addHelpText('after', METRICS_HELP)
-    .action(async (_flags: object, self: Command) => {
-      const settings = platformSettings(self);
-      const { stateText } = await import('../observe/metrics.ts');
-      await answerWith(settings, self, async ({ db, now }) => {
-        const state = await (await stateOf({ settings, db, now }))();
-        const isComplete = state.reads.every(({ isRead }) => isRead);
-        const text = (await stateText(state)).trimEnd();
-        return { document: state, text, exitCode: isComplete ? EXIT.done : EXIT.incomplete };
-      });
+export function metricsCommand(command: Command): void {
+  command.addHelpText('after', METRICS_HELP).action(async (_flags: object, self: Command) => {
+    const settings = platformSettings(self);
+    const { stateText } = await import('../observe/metrics.ts');
+    await answerWith(settings, self, async ({ db, now }) => {
+      const state = await (await stateOf({ settings, db, now }))();
+      const isComplete = state.reads.every(({ isRead }) => isRead);
+      const text = (await stateText(state)).trimEnd();
+      return { document: state, text, exitCode: isComplete ? EXIT.done : EXIT.incomplete };
     });
+  });
 }

@@ -15,13 +15,9 @@ interface Flags {
   readonly complete?: boolean;
 }
 
-export function addVerifyCommand(program: Command): void {
-  program
-    .command('verify')
+export function verifyCommand(command: Command): void {
+  command
     .argument('<path...>', 'statements, manifests, or folders of them')
-    .description(
-      'check downloaded statements against their manifest, offline: file size, checksum (SHA-256), balance chain',
-    )
     .option(
       '--public-key <key>',
       'public key of the pair that signed the manifests, or a file with it: checks signatures, and that no manifest is missing ' +

@@ -1,5 +1,5 @@
 /** Files and folders of this machine: who may open them, how folders are made, and where daybook's own files are. */
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /** Bits of a mode. */
@@ -76,3 +76,7 @@ export function packageFile(path: string): string {
   while (!existsSync(join(top, 'package.json')) && dirname(top) !== top) top = dirname(top);
   return join(top, path);
 }
+
+/** The version of this program. */
+export const ownVersion = (): string =>
+  (JSON.parse(readFileSync(packageFile('package.json'), 'utf8')) as { version: string }).version;

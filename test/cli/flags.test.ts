@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import { expect, test } from 'vitest';
-import { createProgram } from '../../src/cli/program.ts';
+import { createCompleteProgram } from '../../src/cli/program.ts';
 
 const ROOT = fileURLToPath(new URL('../../src/cli', import.meta.url));
 const SOURCES = readdirSync(ROOT, { recursive: true, encoding: 'utf8' })
@@ -18,8 +18,8 @@ const WITHOUT_READER = new Set(['--version', '--reveal']);
 const isRead = (long: string, attribute: string): boolean =>
   SOURCES.some((text) => text.includes(long) && new RegExp(`(?<!-)\\b${attribute}\\b`).test(text));
 
-test('no command offers an option that it does not read', () => {
-  const options = commandsOf(createProgram()).flatMap((command) =>
+test('no command offers an option that it does not read', async () => {
+  const options = commandsOf(await createCompleteProgram()).flatMap((command) =>
     command.options.map((option) => ({ command: command.name(), option })),
   );
   expect(options.length).toBeGreaterThan(100);

@@ -1,8 +1,9 @@
 /** Help fits the terminal, and shows no default where there is none. */
 import { expect, test } from 'vitest';
-import type { Command } from 'commander';
-import { createProgram } from '../../src/cli/program.ts';
-import { refilled } from '../../src/cli/output/text.ts';
+import { Help, type Command } from 'commander';
+import { COMMANDS } from '../../src/cli/commands.ts';
+import { createCompleteProgram } from '../../src/cli/program.ts';
+import { refilled } from '../../src/cli/output/width.ts';
 import { daybook } from './daybook.ts';
 
 const TEXT =
@@ -28,7 +29,7 @@ test('an option that may be repeated shows no default', async () => {
   expect(stdout).toContain('(default: ".")');
 });
 
-test('every command, argument and option says what it is for', () => {
+test('every command, argument and option says what it is for', async () => {
   const unsaid = (command: Command, path = command.name()): string[] => [
     ...(command.description() === '' ? [path] : []),
     ...command.registeredArguments.flatMap((one) =>
@@ -37,5 +38,11 @@ test('every command, argument and option says what it is for', () => {
     ...command.options.flatMap((one) => (one.description === '' ? [`${path} ${one.flags}`] : [])),
     ...command.commands.flatMap((sub) => unsaid(sub, `${path} ${sub.name()}`)),
   ];
-  expect(unsaid(createProgram())).toEqual([]);
+  expect(unsaid(await createCompleteProgram())).toEqual([]);
+});
+
+test('the list shows each command as it is: its arguments, and whether it has options', async () => {
+  const { commands } = await createCompleteProgram();
+  const help = new Help();
+  expect(commands.map((command) => help.subcommandTerm(command))).toEqual(COMMANDS.map(({ usage }) => usage));
 });

@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { parseAllDocuments } from 'yaml';
 import { openAccess } from '../../src/access/open.ts';
-import { createProgram } from '../../src/cli/program.ts';
+import { createCompleteProgram } from '../../src/cli/program.ts';
 import { loadSettings } from '../../src/settings/load.ts';
 import type { Settings } from '../../src/settings/settings.ts';
 import { SETTING_PLACES } from '../../src/settings/schema.ts';
@@ -33,9 +33,11 @@ const KNOWN = new Set([
 export const unknownSettings = (names: Iterable<string>): string[] =>
   [...names].filter((name) => !KNOWN.has(name));
 
+const program = await createCompleteProgram();
+
 /** What of these arguments is no command of daybook, no flag of that command, or one argument too many. */
 export function unknownArguments(args: readonly string[]): string[] {
-  let command = createProgram();
+  let command = program;
   let at = 0;
   for (; at < args.length; at += 1) {
     const sub = command.commands.find((one) => one.name() === args[at]);

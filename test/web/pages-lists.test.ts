@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { sql } from 'kysely';
-import { terminalWidth } from '../../src/cli/output/text.ts';
+import { terminalWidth } from '../../src/cli/output/width.ts';
 import { localeOf } from '../../src/pages/format.ts';
 import { cellsOf } from '../support/cells.ts';
 import { showPages, textOf, type ShownPages } from '../support/pages.ts';

@@ -52,23 +52,20 @@ const APPLICATION = config('application.example.yaml');
 const BENEFICIARY = config('beneficiary.example.yaml');
 const DAYS = 3;
 
-export function addDemoOnboardingCommand(program: Command): void {
-  program
-    .command('demo-onboarding')
-    .description('an application, its approval, the first statement and a beneficiary, against the sandbox')
-    .action(async (_flags: object, self: Command) => {
-      const { json } = self.optsWithGlobals<GlobalFlags>();
-      const step: Step = (text) => json !== true && void process.stdout.write(`${text}\n`);
-      const { createSandbox } = await import('../../sandbox/server.ts');
-      const sandbox = createSandbox(SCENARIO);
-      const { url } = await sandbox.listen({ port: 0 });
-      try {
-        const output = await withServing(demoSettings(url), (stage) => onboard({ ...stage, sandbox }, step));
-        print(self, { document: output, text: NEXT });
-      } finally {
-        await sandbox.close();
-      }
-    });
+export function demoOnboardingCommand(command: Command): void {
+  command.action(async (_flags: object, self: Command) => {
+    const { json } = self.optsWithGlobals<GlobalFlags>();
+    const step: Step = (text) => json !== true && void process.stdout.write(`${text}\n`);
+    const { createSandbox } = await import('../../sandbox/server.ts');
+    const sandbox = createSandbox(SCENARIO);
+    const { url } = await sandbox.listen({ port: 0 });
+    try {
+      const output = await withServing(demoSettings(url), (stage) => onboard({ ...stage, sandbox }, step));
+      print(self, { document: output, text: NEXT });
+    } finally {
+      await sandbox.close();
+    }
+  });
 }
 
 type Step = (text: string) => void;

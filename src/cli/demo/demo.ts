@@ -35,35 +35,30 @@ const SETTINGS_FILE = '.daybook/demo.yaml';
 const DATA_DIR = '.daybook/demo';
 const DAYS = 7;
 
-export function addDemoCommand(program: Command): void {
-  program
-    .command('demo')
-    .description(
-      'the complete job once, against the sandbox and an embedded database: what `npm start` shows',
-    )
-    .action(async (_flags: object, self: Command) => {
-      const scenario = readScenario(SCENARIO);
-      const { createSandbox } = await import('../../sandbox/server.ts');
-      const sandbox = createSandbox(scenario);
-      const { url } = await sandbox.listen({ port: 0 });
+export function demoCommand(command: Command): void {
+  command.action(async (_flags: object, self: Command) => {
+    const scenario = readScenario(SCENARIO);
+    const { createSandbox } = await import('../../sandbox/server.ts');
+    const sandbox = createSandbox(scenario);
+    const { url } = await sandbox.listen({ port: 0 });
+    try {
+      const settings = settingsForDemo(SETTINGS_FILE, () => settingsText(scenario), url);
+      const app = await openPlatformApp(settings, { env: {} });
       try {
-        const settings = settingsForDemo(SETTINGS_FILE, () => settingsText(scenario), url);
-        const app = await openPlatformApp(settings, { env: {} });
-        try {
-          const signal = stopSignal();
-          const report = await runWeek(app, scenario, signal);
-          const show = async (pagesUrl: string | null): Promise<void> =>
-            print(self, { document: runDocument(report), text: await demoText(app, report, pagesUrl) });
-          const isForPerson = process.stdout.isTTY && self.optsWithGlobals<GlobalFlags>().json !== true;
-          if (isForPerson) await showDemoPages(app, signal, show);
-          else await show(null);
-        } finally {
-          await app.close();
-        }
+        const signal = stopSignal();
+        const report = await runWeek(app, scenario, signal);
+        const show = async (pagesUrl: string | null): Promise<void> =>
+          print(self, { document: runDocument(report), text: await demoText(app, report, pagesUrl) });
+        const isForPerson = process.stdout.isTTY && self.optsWithGlobals<GlobalFlags>().json !== true;
+        if (isForPerson) await showDemoPages(app, signal, show);
+        else await show(null);
       } finally {
-        await sandbox.close();
+        await app.close();
       }
-    });
+    } finally {
+      await sandbox.close();
+    }
+  });
 }
 
 /** The address that `daybook sandbox` listens on. */

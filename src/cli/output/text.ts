@@ -1,10 +1,10 @@
-/** What a person reads at a terminal: aligned tables, short wordings, sentences and help of its width, and times. */
+/** What a person reads at a terminal: aligned tables, short wordings, and times. */
 import Table from 'cli-table3';
-import { Help, type Command, type Option } from 'commander';
 import { dayOf } from '../../ledger/business-day.ts';
 import { countedInText, showableText } from '../../ledger/text.ts';
 import { wallSecond } from '../../ledger/wall-time.ts';
 import type { SettingsWithoutPlatform } from '../../settings/settings.ts';
+import { terminalWidth } from './width.ts';
 
 const NO_LINES = Object.fromEntries(
   ['top', 'bottom', 'left', 'mid', 'right']
@@ -14,12 +14,6 @@ const NO_LINES = Object.fromEntries(
 
 type Cell = string | number | null;
 type Row = readonly Cell[];
-
-/** The width of the terminal; without one, or where it says none, a table may be as wide as it needs. */
-export const terminalWidth = ({ isTTY, columns }: Terminal = process.stdout): number =>
-  isTTY && columns > 0 ? columns : Infinity;
-
-type Terminal = Pick<NodeJS.WriteStream, 'isTTY' | 'columns'>;
 
 /** A column of sentences reads well at this width. Columns that may be left out go before it gets narrower. */
 const SENTENCE_WIDTH_GOOD = 30;
@@ -140,67 +134,6 @@ export const lines = (...parts: readonly (string | false | null)[]): string =>
 /** A template for one line with values from elsewhere. Whatever they contain, it stays one line and shows all of it. */
 export const line = (words: TemplateStringsArray, ...values: readonly (string | number | null)[]): string =>
   String.raw({ raw: words }, ...values.map((value) => showableText(String(value))));
-
-/** Lines that are not broken: commands to copy, and lines with columns. */
-const KEPT = /^\s*(?:npx )?daybook |\S {2}/;
-
-/** Breaks lines that are longer than `width` and are sentences. All others stay as they are. */
-export const wrapped = (text: string, width: number): string =>
-  text
-    .split('\n')
-    .map((line) => (line.length <= width || KEPT.test(line) ? line : wrapLine(line, width)))
-    .join('\n');
-
-function wrapLine(line: string, width: number): string {
-  const [begin = ''] = /^\s*(?:- )?/.exec(line) ?? [];
-  const rows = filledLines(line.slice(begin.length).split(' '), width - begin.length);
-  return begin + rows.join(`\n${' '.repeat(begin.length)}`);
-}
-
-/** Lines with as many of the words as fit on each. */
-function filledLines(words: readonly string[], width: number): string[] {
-  const lines: string[] = [];
-  for (const word of words) {
-    const last = lines.at(-1);
-    if (last === undefined || last.length + 1 + word.length > width) lines.push(word);
-    else lines[lines.length - 1] = `${last} ${word}`;
-  }
-  return lines;
-}
-
-/** Breaks text at the width of the terminal; without a terminal nothing is broken. */
-export const fitted = (text: string): string => wrapped(text, terminalWidth());
-
-/** Longer lines are hard to read, even on a wide terminal. */
-const HELP_WIDTH_MAX = 120;
-
-/** Call it before the commands are added, as they take over this configuration. */
-export const withFittingHelp = (program: Command): Command =>
-  program
-    .configureOutput({ writeOut: (text) => void process.stdout.write(refilled(text, helpWidth())) })
-    .configureHelp({ optionDescription });
-
-/** Without a terminal, lines are not broken. */
-const helpWidth = (): number => {
-  const width = terminalWidth();
-  return width === Infinity ? width : Math.min(width, HELP_WIDTH_MAX);
-};
-
-/** Leaves out a default that is an empty list: it only means that the option was not given. */
-function optionDescription(this: Help, option: Option): string {
-  const { defaultValue } = option as { readonly defaultValue: unknown };
-  return Array.isArray(defaultValue) && defaultValue.length === 0
-    ? option.description
-    : Help.prototype.optionDescription.call(this, option);
-}
-
-/** Breaks a paragraph anew if one of its lines is too long. Indented lines, such as examples, stay as they are. */
-export const refilled = (text: string, width: number): string =>
-  text.replace(/(?:^(?!\s).+\n?)+/gm, (paragraph) => {
-    if (paragraph.split('\n').every((line) => line.length <= width)) return paragraph;
-    const end = paragraph.endsWith('\n') ? '\n' : '';
-    return filledLines(paragraph.trimEnd().split(/\s+/), width).join('\n') + end;
-  });
 
 const ZONE_OF_NO_PLATFORM = 'UTC';
 

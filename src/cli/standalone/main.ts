@@ -7,7 +7,8 @@ import type { Command } from 'commander';
 import { EXIT } from '../../ledger/ending.ts';
 import { printError } from '../print.ts';
 import { lines } from '../output/text.ts';
-import { addVerifyCommand } from '../verify.ts';
+import { verifyCommand } from '../verify.ts';
+import { VERIFY_ABOUT } from './about.ts';
 
 type Collector = (value: string, earlier: readonly string[]) => string[];
 type Action = (values: string[], flags: Record<string, unknown>, self: Command) => Promise<void>;
@@ -19,15 +20,15 @@ const camelCase = (name: string): string =>
   name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 
 /**
- * Runs the command that `addCommand` adds. Of commander it has what the command calls: an argument that takes one value
+ * Runs the command that `define` defines. Of commander it has what the command calls: an argument that takes one value
  * or more, options with and without a value, and texts of the help. An option with a collector may be repeated. The exit code is in `process.exitCode`.
  */
 async function runOneCommand(
   program: string,
-  addCommand: (program: Command) => void,
+  about: string,
+  define: (command: Command) => void,
   args: readonly string[],
 ): Promise<void> {
-  const help: string[] = [];
   const options: Record<string, { readonly type: 'string' | 'boolean'; readonly multiple: boolean }> = {};
   const standards: Record<string, unknown> = {};
   const optionHelp: string[] = [];
@@ -38,14 +39,9 @@ async function runOneCommand(
   let act: Action | null = null;
 
   const command = {
-    command: () => command,
     argument: (name: string, meaning: string) => {
       usage += ` [options] ${name}`;
       optionHelp.push(`  ${name}  ${meaning}`);
-      return command;
-    },
-    description: (text: string) => {
-      help.push(text);
       return command;
     },
     option: (spelled: string, meaning: string, collector?: Collector, standard?: readonly string[]) => {
@@ -71,11 +67,11 @@ async function runOneCommand(
     optsWithGlobals: () => flags,
   };
   const asCommand = command as unknown as Command;
-  addCommand(asCommand);
+  define(asCommand);
   command.option('--json', 'print one JSON document').option('--help', 'say this');
 
   const read = readArgs(options, args);
-  const helpText = lines(`Usage: ${usage}`, '', ...help, '', ...optionHelp, after);
+  const helpText = lines(`Usage: ${usage}`, '', about, '', ...optionHelp, after);
   if (typeof read === 'string') {
     process.stderr.write(`error: ${read}\n(use --help to list the options)\n`);
     process.exitCode = EXIT.usage;
@@ -100,4 +96,4 @@ function readArgs(options: NonNullable<ParseArgsConfig['options']>, args: readon
   }
 }
 
-await runOneCommand('node verify.mjs', addVerifyCommand, process.argv.slice(2));
+await runOneCommand('node verify.mjs', VERIFY_ABOUT, verifyCommand, process.argv.slice(2));

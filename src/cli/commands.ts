@@ -1,0 +1,194 @@
+/**
+ * All commands: how each is called and what it is for, which `daybook --help` lists, and where it is defined. The code of
+ * a command is loaded when it is asked for.
+ */
+import type { Command } from 'commander';
+import { VERIFY_ABOUT } from './standalone/about.ts';
+
+export interface CommandEntry {
+  /** As the list shows it: name, `[options]`, arguments. */
+  readonly usage: string;
+  readonly about: string;
+  /** Loads the function that adds options, subcommands and the action. */
+  readonly load: () => Promise<(command: Command) => void>;
+}
+
+export const nameOf = ({ usage }: Pick<CommandEntry, 'usage'>): string => usage.split(' ')[0]!;
+
+export const COMMANDS: readonly CommandEntry[] = [
+  {
+    usage: 'run [options]',
+    about: 'read the ledger, prove it, publish statements: yesterday and the lookback, or --from to --to',
+    load: async () => (await import('./run.ts')).runCommand,
+  },
+  {
+    usage: 'sync [options]',
+    about: 'only read the ledger into the database',
+    load: async () => (await import('./run.ts')).syncCommand,
+  },
+  {
+    usage: 'reconcile [options]',
+    about: 'only prove the balance chain of what is stored, reading again where it breaks',
+    load: async () => (await import('./run.ts')).reconcileCommand,
+  },
+  {
+    usage: 'publish [options]',
+    about: 'only publish the statements that are due',
+    load: async () => (await import('./run.ts')).publishCommand,
+  },
+  {
+    usage: 'backfill [options]',
+    about: 'read, prove and publish historical days, slice by slice, in addition to the nightly run',
+    load: async () => (await import('./backfill.ts')).backfillCommand,
+  },
+  {
+    usage: 'plan [options]',
+    about:
+      'what `run` with these flags would do, writing nothing: calls, and days that change, before and after',
+    load: async () => (await import('./run.ts')).planCommand,
+  },
+  {
+    usage: 'status [options]',
+    about: 'the last run and the next; per merchant: which days are proven, what is missing, what is open',
+    load: async () => (await import('./status.ts')).statusCommand,
+  },
+  {
+    usage: 'metrics [options]',
+    about: 'the state, as metrics for Prometheus',
+    load: async () => (await import('./status.ts')).metricsCommand,
+  },
+  {
+    usage: 'runs [options] [id]',
+    about: 'what ran, newest first: how each run ended, and why',
+    load: async () => (await import('./runs.ts')).runsCommand,
+  },
+  {
+    usage: 'breaks [options]',
+    about: 'open breaks, with the likely cause of each',
+    load: async () => (await import('./breaks.ts')).breaksCommand,
+  },
+  {
+    usage: 'amendments [options]',
+    about: 'entries that the platform changed or removed after they were stored; earlier contents are kept',
+    load: async () => (await import('./entries.ts')).amendmentsCommand,
+  },
+  {
+    usage: 'quarantine [options]',
+    about: 'received entries that could not be read, or were not requested; stored as received',
+    load: async () => (await import('./entries.ts')).quarantineCommand,
+  },
+  {
+    usage: 'entries [options]',
+    about: 'find an entry',
+    load: async () => (await import('./entries.ts')).entriesCommand,
+  },
+  {
+    usage: 'statements [options]',
+    about: 'find and download published statements',
+    load: async () => (await import('./statements.ts')).statementsCommand,
+  },
+  {
+    usage: 'close [options] [month]',
+    about: 'close a month: freeze its statements, so that later revisions show as adjustments',
+    load: async () => (await import('./close.ts')).closeCommand,
+  },
+  {
+    usage: 'verify [options] <path...>',
+    about: VERIFY_ABOUT,
+    load: async () => (await import('./verify.ts')).verifyCommand,
+  },
+  {
+    usage: 'audit [options]',
+    about: 'who did what by hand: downloads, resolutions, closes, revealed secrets; newest first',
+    load: async () => (await import('./maintenance.ts')).auditCommand,
+  },
+  {
+    usage: 'alerts [options]',
+    about: 'alerts by webhook and mail',
+    load: async () => (await import('./alerts.ts')).alertsCommand,
+  },
+  {
+    usage: 'merchants [options]',
+    about: 'whose ledgers to sync',
+    load: async () => (await import('./merchants.ts')).merchantsCommand,
+  },
+  {
+    usage: 'reference [options]',
+    about: 'the platform’s lists: banks, occupations, business natures, purposes, payout methods',
+    load: async () => (await import('./reference.ts')).referenceCommand,
+  },
+  {
+    usage: 'beneficiary [options]',
+    about: 'register beneficiaries with the platform, and see their state',
+    load: async () => (await import('./beneficiary.ts')).beneficiaryCommand,
+  },
+  {
+    usage: 'onboard [options]',
+    about: 'applications for new merchants: check, submit, and see their state',
+    load: async () => (await import('./onboard.ts')).onboardCommand,
+  },
+  {
+    usage: 'notifications [options]',
+    about: 'pushed results that need attention or are not processed yet, newest first',
+    load: async () => (await import('./notifications.ts')).notificationsCommand,
+  },
+  {
+    usage: 'schedule [options]',
+    about:
+      'run the nightly job, the midday check and the reference data on schedule, and backfills in between; stop with SIGTERM or Ctrl-C',
+    load: async () => (await import('./schedule.ts')).scheduleCommand,
+  },
+  {
+    usage: 'worker [options]',
+    about:
+      'do one merchant’s work after another from the queue, until SIGTERM or Ctrl-C; on as many machines as you like',
+    load: async () => (await import('./queue.ts')).workerCommand,
+  },
+  {
+    usage: 'jobs [options]',
+    about: 'the queue of merchants for `daybook worker`',
+    load: async () => (await import('./queue.ts')).jobsCommand,
+  },
+  {
+    usage: 'serve [options]',
+    about:
+      'take in the results the platform pushes, show pages, and answer /healthz and /readyz; stop it with SIGTERM or Ctrl-C',
+    load: async () => (await import('./serve.ts')).serveCommand,
+  },
+  {
+    usage: 'access [options]',
+    about: 'who may log in at the pages of `serve`',
+    load: async () => (await import('./serve.ts')).accessCommand,
+  },
+  {
+    usage: 'migrate [options]',
+    about: 'bring the database to this version; repeating it does nothing',
+    load: async () => (await import('./maintenance.ts')).migrateCommand,
+  },
+  {
+    usage: 'prune [options]',
+    about: 'delete old records of work that is over; without --yes it only counts them',
+    load: async () => (await import('./maintenance.ts')).pruneCommand,
+  },
+  {
+    usage: 'doctor [options]',
+    about:
+      'check settings, schedule, signing key, alerts, database, object store, platform and time zone, and show how to fix each',
+    load: async () => (await import('./maintenance.ts')).doctorCommand,
+  },
+  {
+    usage: 'sandbox [options]',
+    about: 'a simulated platform on loopback: made-up merchants, and every way it can misbehave',
+    load: async () => (await import('./sandbox.ts')).sandboxCommand,
+  },
+  {
+    usage: 'demo [options]',
+    about: 'the complete job once, against the sandbox and an embedded database: what `npm start` shows',
+    load: async () => (await import('./demo/demo.ts')).demoCommand,
+  },
+  {
+    usage: 'demo-onboarding [options]',
+    about: 'an application, its approval, the first statement and a beneficiary, against the sandbox',
+    load: async () => (await import('./demo/demo-onboarding.ts')).demoOnboardingCommand,
+  },
+];
