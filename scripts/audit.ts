@@ -3,6 +3,7 @@
  * registry cannot answer.
  */
 import { spawnSync } from 'node:child_process';
+import { withRuntimeLock } from './runtime-lock.ts';
 
 export type AuditVerdict =
   | { readonly kind: 'clean' | 'weak'; readonly text: string }
@@ -28,12 +29,14 @@ export function auditVerdict(stdout: string): AuditVerdict {
   const text = `${total} known weaknesses, ${grave} of them grave`;
   return {
     kind: grave > 0 ? 'weak' : 'clean',
-    text: grave > 0 ? `${text}: see \`npm audit --omit=dev\`` : text,
+    text: grave > 0 ? `${text}: see \`npm audit\`` : text,
   };
 }
 
 if (import.meta.main) {
-  const { stdout } = spawnSync('npm', ['audit', '--omit=dev', '--json'], { encoding: 'utf8' });
+  const { stdout } = withRuntimeLock((folder) =>
+    spawnSync('npm', ['audit', '--package-lock-only', '--json'], { cwd: folder, encoding: 'utf8' }),
+  );
   const verdict = auditVerdict(stdout);
   console.log(verdict.text);
   process.exitCode = verdict.kind === 'weak' ? 1 : 0;

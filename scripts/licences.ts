@@ -1,5 +1,5 @@
 /** `npm run licences`: checks that the licence of every package in package-lock.json allows giving the project away. */
-import { readFileSync } from 'node:fs';
+import { lockedPackages, runtimePaths, type LockedPackages } from './runtime-lock.ts';
 
 /** Licences that only ask to name their authors. */
 const PERMISSIVE = [
@@ -22,23 +22,15 @@ const FOR_TOOLS = [...PERMISSIVE, 'CC0-1.0', 'MPL-2.0'];
 /** Packages that state their licence in a file alone, which somebody read. Another version is read again. */
 const READ: Readonly<Record<string, string>> = { 'png-js 2.0.0': 'MIT' };
 
-export interface LockedPackage {
-  readonly version?: string;
-  /** SPDX expression, as in the package. */
-  readonly license?: string;
-  /** True if it is needed only for development. */
-  readonly dev?: boolean;
-  readonly link?: boolean;
-}
-
-/** A sentence for each package whose licence is not allowed. `packages` is that of a lock file, by path. */
-export function licenceProblems(packages: Readonly<Record<string, LockedPackage>>): string[] {
+/** A sentence for each package whose licence is not allowed. */
+export function licenceProblems(packages: LockedPackages): string[] {
+  const passedOn = runtimePaths(packages);
   return Object.entries(packages).flatMap(([path, locked]) => {
     if (path === '' || locked.link === true) return [];
     const name = `${path.replace(/^.*node_modules\//, '')} ${locked.version ?? ''}`.trim();
     const license = locked.license ?? READ[name];
     if (license === undefined) return [`${name} states no licence: read its files, then list or replace it.`];
-    const allowed = locked.dev === true ? FOR_TOOLS : PERMISSIVE;
+    const allowed = passedOn.has(path) ? PERMISSIVE : FOR_TOOLS;
     // "A OR B" leaves a choice. "A AND B" means both apply.
     const choices = license.replace(/[()]/g, '').split(/\s+OR\s+/);
     const fits = choices.some((choice) => choice.split(/\s+AND\s+/).every((one) => allowed.includes(one)));
@@ -49,11 +41,9 @@ export function licenceProblems(packages: Readonly<Record<string, LockedPackage>
 }
 
 if (import.meta.main) {
-  const lock = JSON.parse(readFileSync(new URL('../package-lock.json', import.meta.url), 'utf8')) as {
-    packages: Record<string, LockedPackage>;
-  };
-  const problems = licenceProblems(lock.packages);
+  const packages = lockedPackages();
+  const problems = licenceProblems(packages);
   for (const problem of problems) console.error(problem);
-  console.log(`${Object.keys(lock.packages).length - 1} packages looked at, ${problems.length} to look into`);
+  console.log(`${Object.keys(packages).length - 1} packages looked at, ${problems.length} to look into`);
   process.exitCode = problems.length === 0 ? 0 : 1;
 }

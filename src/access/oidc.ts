@@ -1,5 +1,6 @@
 /** Logging in at an OpenID Connect provider: the authorization code flow, with PKCE, state and nonce. */
-import * as client from 'openid-client';
+import type * as Client from 'openid-client';
+import { loadFor } from '../host/packages.ts';
 import type { AccessSettings } from '../settings/settings.ts';
 import { isPersonName } from '../settings/values/credentials.ts';
 import type { Identity } from './identity.ts';
@@ -24,14 +25,17 @@ export class NotLoggedIn extends Error {
 
 export type OidcLogin = ReturnType<typeof createOidcLogin>;
 
+const load = (): Promise<typeof Client> =>
+  loadFor('a login by OpenID Connect', () => import('openid-client'));
+
 /** The provider is asked for its addresses when the first person logs in, so that it need not be up before. */
 export function createOidcLogin(oidc: NonNullable<AccessSettings['oidc']>, pagesUrl: string) {
   const returnUrl = pagesUrl + OIDC_RETURN_PATH;
   const issuer = new URL(oidc.issuer);
   // An email and whether it is verified have to be of the same answer.
   const nameClaims = oidc.nameClaim === 'email' ? ['email', 'email_verified'] : [oidc.nameClaim];
-  let found: Promise<client.Configuration> | null = null;
-  const provider = (): Promise<client.Configuration> => {
+  let found: Promise<Client.Configuration> | null = null;
+  const provider = (client: typeof Client): Promise<Client.Configuration> => {
     // The settings take plain http on loopback alone. It is marked as deprecated so that it stands out.
     // oxlint-disable-next-line typescript/no-deprecated
     const execute = issuer.protocol === 'http:' ? [client.allowInsecureRequests] : [];
@@ -47,12 +51,13 @@ export function createOidcLogin(oidc: NonNullable<AccessSettings['oidc']>, pages
   return {
     /** Where the browser is sent, and what it has to bring back. */
     begin: async (): Promise<{ readonly address: string; readonly flow: Flow }> => {
+      const client = await load();
       const flow = {
         state: client.randomState(),
         nonce: client.randomNonce(),
         verifier: client.randomPKCECodeVerifier(),
       };
-      const known = await provider();
+      const known = await provider(client);
       const asksGroups = known.serverMetadata().scopes_supported?.includes(oidc.groupsClaim) === true;
       const address = client.buildAuthorizationUrl(known, {
         redirect_uri: returnUrl,
@@ -66,7 +71,8 @@ export function createOidcLogin(oidc: NonNullable<AccessSettings['oidc']>, pages
     },
     /** Who came back. `query` is that of the address they were sent to. Throws `NotLoggedIn`, or why the provider failed. */
     finish: async (query: string, { state, nonce, verifier }: Flow): Promise<Identity> => {
-      const known = await provider();
+      const client = await load();
+      const known = await provider(client);
       assertReturned(new URLSearchParams(query), { state, issuer: known.serverMetadata().issuer });
       const tokens = await client.authorizationCodeGrant(known, new URL(returnUrl + query), {
         expectedState: state,
@@ -88,7 +94,8 @@ export function createOidcLogin(oidc: NonNullable<AccessSettings['oidc']>, pages
      * the provider failed.
      */
     end: async (): Promise<string | null> => {
-      const known = await provider();
+      const client = await load();
+      const known = await provider(client);
       if (known.serverMetadata().end_session_endpoint === undefined) return null;
       // No token of the person is kept, so the provider asks them whether they mean it.
       return client.buildEndSessionUrl(known, { post_logout_redirect_uri: pagesUrl + LOGIN_PATH }).href;

@@ -1,10 +1,10 @@
 /** The places that alerts go to, from the settings: webhooks and mail, each tried once in bounded time. */
 import { createHmac, createHash } from 'node:crypto';
-import { Agent, request } from 'undici';
 import type { SettingsWithoutPlatform, AlertSettings } from '../settings/settings.ts';
 import { type Alert, documentOf, slackDocument, linesOf } from './alert.ts';
 import type { Webhook } from '../settings/values/addresses.ts';
 import { isLoopback } from '../host/addresses.ts';
+import { loadFor } from '../host/packages.ts';
 
 export interface Target {
   /**
@@ -89,6 +89,7 @@ async function call(
   options: Readonly<{ method: 'GET' | 'POST'; headers?: Record<string, string>; body?: string }>,
   { timeoutMs, now }: Sending,
 ): Promise<Sent> {
+  const { Agent, request } = await import('undici');
   const agent = new Agent({ connect: { timeout: timeoutMs }, pipelining: 0 });
   const signal = AbortSignal.timeout(timeoutMs);
   try {
@@ -128,6 +129,9 @@ const DIALOGUE_MS_MAX = 45_000;
 /** The wait after a try that was not answered in this time, as the mail may have arrived. */
 const AFTER_LATE_MS = 4 * 3_600_000;
 
+const MAIL = 'alerts by mail';
+const mailer = () => loadFor(MAIL, () => import('nodemailer'));
+
 /**
  * Mails an alert to all addresses that did not take it yet, in one message. Off loopback it needs TLS, unless
  * `mayBeOpen`. `timeoutMs` is the time in which the server has to greet.
@@ -140,7 +144,7 @@ async function mailAlert(
   const all = await asSent(to);
   const left = all.filter((address) => !took.includes(fingerprintOf(address)));
   if (left.length === 0) return { ok: true };
-  const { createTransport } = await import('nodemailer');
+  const { createTransport } = await mailer();
   const isHere = isLoopback(new URL(smtpUrl).hostname);
   const transport = createTransport({
     url: smtpUrl,
@@ -180,7 +184,7 @@ async function mailAlert(
  * quotes. Loading it takes long, so that no command does it that sends no mail.
  */
 async function asSent(addresses: readonly string[]): Promise<readonly string[]> {
-  const { default: MimeNode } = await import('nodemailer/lib/mime-node');
+  const { default: MimeNode } = await loadFor(MAIL, () => import('nodemailer/lib/mime-node'));
   const to = addresses.map((address) => ({ name: '', address }));
   return new MimeNode('text/plain').setEnvelope({ to }).getEnvelope().to;
 }

@@ -6,6 +6,7 @@ import type { Transaction } from 'kysely';
 import { pino, type Logger } from 'pino';
 import pretty from 'pino-pretty';
 import { ownVersion } from '../host/files.ts';
+import { isInstalled } from '../host/packages.ts';
 import { messageOf, showableText } from '../ledger/text.ts';
 import type { ProcessMetrics } from '../observe/metrics.ts';
 import { openApp, openPlatformApp, type App, type PlatformApp } from '../run/app.ts';
@@ -62,6 +63,7 @@ const source = (flags: GlobalFlags, otherNames: readonly string[]) => ({
   env: process.env,
   readFile: (path: string) => readFileSync(path, 'utf8'),
   modeOf: (path: string) => statSync(path).mode,
+  isInstalled,
   configPath: flags.config,
   otherNames,
 });

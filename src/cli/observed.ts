@@ -1,4 +1,5 @@
 /** Observation of a process: metrics if they have an address, traces if OTEL_* is set. */
+import { loadFor } from '../host/packages.ts';
 import { messageOf } from '../ledger/text.ts';
 import type { Logger } from 'pino';
 import type { ProcessMetrics } from '../observe/metrics.ts';
@@ -19,7 +20,7 @@ const SHOWN_EVERY_MS = 60_000;
 export async function tracesOf(log: Logger, version: string): Promise<Traces | null> {
   const protocol = tracesWanted(process.env);
   if (protocol === null) return null;
-  const { openTraces } = await import('../observe/traces.ts');
+  const { openTraces } = await loadFor('traces', () => import('../observe/traces.ts'));
   let reportedMs = Number.NEGATIVE_INFINITY;
   const onProblem = (problem: string): void => {
     if (performance.now() - reportedMs < SHOWN_EVERY_MS) return;

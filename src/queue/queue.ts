@@ -1,6 +1,7 @@
 /** Opens the queue: pg-boss on daybook's own connections. */
 import { CompiledQuery } from 'kysely';
 import type { PgBoss, Db as Executor, Queue as QueueOptions } from 'pg-boss';
+import { loadFor } from '../host/packages.ts';
 import { MigrationsPending } from '../store/engine/errors.ts';
 import { type Db, rowsOf } from '../store/engine/database.ts';
 
@@ -21,7 +22,7 @@ async function newBoss(
   db: Db,
   options: { readonly supervise: boolean; readonly migrate: boolean; readonly createSchema?: boolean },
 ): Promise<PgBoss> {
-  const { PgBoss: Boss } = await import('pg-boss');
+  const { PgBoss: Boss } = await loadFor('the queue of workers', () => import('pg-boss'));
   return new Boss({
     createSchema: false,
     ...options,

@@ -3,7 +3,7 @@
  * All times are wall-clock times, as the ms at which a clock in UTC shows the same, so no clock change skips or
  * repeats one.
  */
-import { CronExpressionParser } from 'cron-parser';
+import { Cron } from 'croner';
 
 /** A number or a name of three letters. `ITEM` allows it alone, as a range, or with a step. */
 const VALUE = '(?:\\d{1,2}|[a-z]{3})';
@@ -14,40 +14,62 @@ const listOf = (item: string): RegExp => new RegExp(`^(?:${item})(?:,(?:${item})
  * Monday.
  */
 const FIELDS = [
-  { name: 'minute', shape: listOf(ITEM) },
-  { name: 'hour', shape: listOf(ITEM) },
-  { name: 'day', shape: listOf(`${ITEM}|L`) },
-  { name: 'month', shape: listOf(ITEM) },
-  { name: 'weekday', shape: listOf(`${ITEM}|${VALUE}L|${VALUE}#[1-5]`) },
+  { name: 'minute', min: 0, max: 59, shape: listOf(ITEM) },
+  { name: 'hour', min: 0, max: 23, shape: listOf(ITEM) },
+  { name: 'day', min: 1, max: 31, shape: listOf(`${ITEM}|L`) },
+  { name: 'month', min: 1, max: 12, shape: listOf(ITEM) },
+  { name: 'weekday', min: 0, max: 7, shape: listOf(`${ITEM}|${VALUE}L|${VALUE}#[1-5]`) },
 ] as const;
+
+/** Whether each number in a field is one of its values; steps, and which weekday of a month, are no values. */
+const isInRange = (field: string, { min, max }: { readonly min: number; readonly max: number }): boolean =>
+  (field.replace(/[/#]\d+/g, '').match(/\d+/g) ?? []).every(
+    (number) => min <= Number(number) && Number(number) <= max,
+  );
 
 /** Any instant will do. Whether an expression has a next time does not depend on where the search starts. */
 const PROBED_FROM_MS = Date.UTC(2026, 0, 1);
 
-const parsedAt = (expression: string, wallMs: number) =>
-  CronExpressionParser.parse(expression, { tz: 'UTC', currentDate: new Date(wallMs) });
+/** The largest step that croner takes in each field. A larger one has the same meaning: the first value alone. */
+const STEP_MAX = [60, 24, 31, 12, 7] as const;
+
+function ofExpression(expression: string): Cron {
+  const fields = expression.trim().split(/\s+/);
+  const taken = fields.map((field, index) =>
+    field.replace(/\/(\d+)/g, (_, step: string) => `/${Math.min(Number(step), STEP_MAX[index]!)}`),
+  );
+  // A range ends on Sunday as 7 alone.
+  return new Cron(taken.join(' ').replace(/sun/gi, '0'), { timezone: 'UTC', paused: true });
+}
 
 /** The last time of an expression before `wallMs`. `cronProblem` must have accepted the expression. */
 export const cronTimeBefore = (expression: string, wallMs: number): number =>
-  parsedAt(expression, wallMs).prev().getTime();
+  timeOf(ofExpression(expression).previousRuns(1, new Date(wallMs))[0]);
 
 /** The first time of an expression after `wallMs`. `cronProblem` must have accepted the expression. */
 export const cronTimeAfter = (expression: string, wallMs: number): number =>
-  parsedAt(expression, wallMs).next().getTime();
+  timeOf(ofExpression(expression).nextRun(new Date(wallMs)));
+
+function timeOf(found: Date | null | undefined): number {
+  if (found === null || found === undefined) throw new Error('the expression has no such time');
+  return found.getTime();
+}
 
 /** Why an expression cannot be used, as the end of a sentence; null if it can. */
 export function cronProblem(expression: string): string | null {
   if (expression.trim().startsWith('@')) return 'nicknames like @daily are not taken';
   const fields = expression.trim().split(/\s+/);
   if (fields.length !== FIELDS.length) return `it has ${fields.length} fields instead of ${FIELDS.length}`;
-  for (const [index, { name, shape }] of FIELDS.entries()) {
-    if (!shape.test(fields[index]!)) return `its ${name} '${fields[index]!}' cannot be read`;
+  for (const [index, { name, shape, ...range }] of FIELDS.entries()) {
+    const field = fields[index]!;
+    if (!shape.test(field)) return `its ${name} '${field}' cannot be read`;
+    if (!isInRange(field, range)) return `its ${name} '${field}' has a number out of range`;
   }
   try {
     cronTimeBefore(expression, PROBED_FROM_MS);
     cronTimeAfter(expression, PROBED_FROM_MS);
     return null;
   } catch {
-    return 'a number is out of range, a name is none, or no such day ever comes';
+    return 'a name is none, a range goes backwards, or no such day ever comes';
   }
 }

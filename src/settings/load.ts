@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { z } from 'zod';
 import { isLoopback, withinOneOf } from '../host/addresses.ts';
+import { missingPackages, type PackageUse } from '../host/packages.ts';
 import { didYouMean, SettingsInvalid, type SettingsProblem } from './problem.ts';
 import {
   scheduleOf,
@@ -192,6 +193,23 @@ function alertRules(section: DaybookSection): Rules {
   };
 }
 
+/** Settings that need a package which is not installed with daybook. */
+function packageProblems({ daybook }: SettingsDocument, { isInstalled }: SettingsSource): SettingsProblem[] {
+  if (isInstalled === undefined) return [];
+  const uses: readonly (readonly [string, boolean, PackageUse])[] = [
+    ['DAYBOOK_STATEMENT_FORMATS', daybook.statementFormats.includes('pdf'), 'PDF statements'],
+    ['DAYBOOK_ALERT_MAIL_TO', daybook.alertMailTo.length > 0, 'alerts by mail'],
+    ['DAYBOOK_OIDC_ISSUER', daybook.oidcIssuer !== undefined, 'a login by OpenID Connect'],
+    ['DAYBOOK_WORKERS', daybook.workers === 'queue', 'the queue of workers'],
+  ];
+  return uses.flatMap(([key, isAsked, use]) => {
+    const missing = isAsked ? missingPackages(use, isInstalled) : null;
+    if (missing === null) return [];
+    const problem = `asks for ${use}, and ${missing.names} is not installed; install it next to daybook`;
+    return [{ key, problem, example: missing.install }];
+  });
+}
+
 function platformOf(section: SettingsDocument['platform']): PlatformSection | null {
   const { baseUrl, timeZone, merchantNo, token, rateLimit, agentToken, referralChannel, ...rest } = section;
   if (baseUrl === undefined || timeZone === undefined) return null;
@@ -290,6 +308,7 @@ export function loadSettings(source: SettingsSource): SettingsWithoutPlatform {
       ...accessProblems(parsed.data.daybook),
       ...problemsIn(alertRules(parsed.data.daybook)),
       ...certificateProblems(parsed.data, source.env),
+      ...packageProblems(parsed.data, source),
     );
   if (!parsed.success || problems.length > 0) throw new SettingsInvalid(problems);
   return settingsOf(parsed.data, source.cwd ?? process.cwd());

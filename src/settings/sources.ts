@@ -2,16 +2,22 @@
  * Reads settings from the YAML file and from environment variables, and reports misspelled names. Messages never repeat
  * the file's contents, as it may hold secrets.
  */
-import { LineCounter, parseDocument } from 'yaml';
+import { createRequire } from 'node:module';
+import type * as Yaml from 'yaml';
 import { chmodText, isTooOpen, modeText } from '../host/files.ts';
 import { didYouMean, type SettingsProblem } from './problem.ts';
 import { type RawSettings, SETTING_PLACES, type SettingPlace } from './schema.ts';
+
+/** Loaded where there is a file to read. */
+const loadYaml = (): typeof Yaml => createRequire(import.meta.url)('yaml') as typeof Yaml;
 
 export interface SettingsSource {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly readFile: (path: string) => string;
   /** Mode of a file, to check that others cannot read it. Without this function nothing is checked. */
   readonly modeOf?: (path: string) => number;
+  /** Whether a package is installed, for settings that need one of their own. Without this function nothing is checked. */
+  readonly isInstalled?: (name: string) => boolean;
   /** The config file; by default the one that `DAYBOOK_CONFIG` names, if any. */
   readonly configPath?: string | undefined;
   /** The folder from which a relative data directory starts; by default the process's working directory. */
@@ -45,6 +51,7 @@ export function readConfigFile(
   } catch (error) {
     return [wrong(`cannot be read (${codeOf(error)})`)];
   }
+  const { LineCounter, parseDocument } = loadYaml();
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   if (document.errors.length > 0)

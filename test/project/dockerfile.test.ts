@@ -55,7 +55,7 @@ test('it runs the pinned Node version, not as root, without development packages
   // A tag can be moved to other bytes, a digest cannot.
   expect(digest).toMatch(/^sha256:[0-9a-f]{64}$/);
   expect(images.map((line) => line.split(' ')[1])).toEqual([`${image}@${digest}`, `${image}@${digest}`]);
-  expect(instructions).toContain('RUN npm ci --omit=dev');
+  expect(instructions).toContain('RUN npm pkg delete devDependencies peerDependenciesMeta && npm install');
   expect(instructions.findLastIndex((line) => line === 'USER node')).toBeGreaterThan(
     instructions.findLastIndex((line) => line.startsWith('RUN ')),
   );

@@ -48,7 +48,7 @@ test.each(waysTo(LEASE))('a layer is seen in %s', (line) => {
 });
 
 test.each([
-  ['src/host/files/lock.ts', '../../ledger/entry.ts', 'host may only import nothing of ours'],
+  ['src/host/files/lock.ts', '../../ledger/entry.ts', 'host may only import ledger/ending.ts'],
   ['src/store/engine/rows.ts', '../../platform/wire.ts', 'store may only import ledger, host'],
   [
     'src/sandbox/server.ts',

@@ -1,5 +1,5 @@
 /**
- * The package as a out-of-scope record gets it: packed from a copy of the checkout, installed into an empty folder, run and imported
+ * The package as an outsider gets it: packed from a copy of the checkout, installed into an empty folder, run and imported
  * there. The examples of docs/library.md are part of it.
  *
  * @module-tag long
@@ -132,6 +132,20 @@ test('installed, the command runs: its version, its migrations, and verify of wh
   );
   expect(alone.split('\n')[0]).toBe(checked);
   expect(JSON.parse(await daybook('runs', '--json', '--config', '.daybook/demo.yaml'))).toHaveLength(1);
+});
+
+test('installed, it has no package that only some settings need; who asks for one is told how to install it', async () => {
+  const { peerDependencies } = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8')) as {
+    readonly peerDependencies: Readonly<Record<string, string>>;
+  };
+  const here = await readdir(join(place, 'node_modules'));
+  expect(here.filter((name) => name in peerDependencies)).toEqual([]);
+  const env = { ...ENV, DAYBOOK_STATEMENT_FORMATS: 'csv,pdf' };
+  const asked = promisify(execFile)('npx', ['--no-install', 'daybook', 'runs'], { cwd: place, env });
+  await expect(asked).rejects.toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining(`npm install pdfkit@${peerDependencies['pdfkit']!}`) as string,
+  });
 });
 
 test('a Node that is too old gets a sentence, not a stack', async () => {

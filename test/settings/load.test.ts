@@ -459,7 +459,7 @@ describe('settings that are refused', () => {
     ['DAYBOOK_SCHEDULE_RESWEEP', '30 13 * *', 'it has 4 fields instead of 5'],
     ['DAYBOOK_SCHEDULE_RESWEEP', '@daily', 'nicknames like @daily are not taken'],
     ['DAYBOOK_SCHEDULE_RESWEEP', '0 3 30 2 *', 'no such day ever comes'],
-    ['DAYBOOK_SCHEDULE_RESWEEP', '0 3 * * 5-1', 'out of range'],
+    ['DAYBOOK_SCHEDULE_RESWEEP', '0 3 * * 5-1', 'a range goes backwards'],
     ['DAYBOOK_SCHEDULE_RESWEEP', '0 3 * abc *', 'a name is none'],
     ['DAYBOOK_REFERENCE_COUNTRIES', 'CN,usa', 'alpha-2 country codes'],
     ['DAYBOOK_REFERENCE_COUNTRIES', 'GB,UK,EN', 'alpha-2 country codes'],
@@ -526,6 +526,43 @@ describe('settings that are refused', () => {
       },
     ]);
     expect(load({ ...alone, DATABASE_URL: 'postgres://db/books' }).workers).toBe('queue');
+  });
+
+  test('what needs a package that is not installed, each with the command that installs it', () => {
+    const { peerDependencies } = JSON.parse(
+      readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+    ) as { peerDependencies: Record<string, string> };
+    const asked = {
+      ...LEAST,
+      DATABASE_URL: 'postgres://db/books',
+      DAYBOOK_STATEMENT_FORMATS: 'csv,pdf',
+      DAYBOOK_ALERT_MAIL_TO: 'ops@company.example',
+      DAYBOOK_ALERT_MAIL_FROM: 'daybook@company.example',
+      DAYBOOK_SMTP_URL: 'smtps://mail.example',
+      DAYBOOK_OIDC_ISSUER: 'https://login.example',
+      DAYBOOK_OIDC_CLIENT_ID: 'daybook',
+      DAYBOOK_OIDC_CLIENT_SECRET: 'a-secret-of-the-client',
+      DAYBOOK_PAGES_URL: 'https://books.example',
+      DAYBOOK_ACCESS_ROLES: '{"ada":"viewer"}',
+      DAYBOOK_WORKERS: 'queue',
+    };
+    const without = (missing: readonly string[]) => ({
+      isInstalled: (name: string) => !missing.includes(name),
+    });
+    const problem = (use: string, name: string) => ({
+      problem: `asks for ${use}, and ${name} is not installed; install it next to daybook`,
+      example: `npm install ${name}@${peerDependencies[name]!}`,
+    });
+    const missing = ['pdfkit', 'nodemailer', 'openid-client', 'pg-boss'];
+    expect(refusal(() => load(asked, without(missing))).problems).toEqual([
+      { key: 'DAYBOOK_STATEMENT_FORMATS', ...problem('PDF statements', 'pdfkit') },
+      { key: 'DAYBOOK_ALERT_MAIL_TO', ...problem('alerts by mail', 'nodemailer') },
+      { key: 'DAYBOOK_OIDC_ISSUER', ...problem('a login by OpenID Connect', 'openid-client') },
+      { key: 'DAYBOOK_WORKERS', ...problem('the queue of workers', 'pg-boss') },
+    ]);
+    expect(load(asked, without([])).workers).toBe('queue');
+    // What no setting asks for may be missing.
+    expect(load(LEAST, without(missing)).workers).toBe('none');
   });
 
   test('unknown keys of the file, at both levels, with the likely right name', () => {

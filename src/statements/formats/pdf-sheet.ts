@@ -1,5 +1,6 @@
 /** Pages of A4 that are written from top to bottom: headings, facts, paragraphs, tables, and lines to sign on. */
 import type PDFDocument from 'pdfkit';
+import { loadFor } from '../../host/packages.ts';
 
 /** What the fonts have beyond printable ASCII and Latin-1: the rest of the encoding WinAnsi. */
 const WIN_ANSI =
@@ -248,7 +249,7 @@ export interface Sheet {
 /** Pages are held until `end`, as each of them says how many there are. */
 export async function createSheet({ title, foot, at }: SheetAbout): Promise<Sheet> {
   // Takes a quarter of a second to load, which only those wait for who want a PDF.
-  const { default: Document } = await import('pdfkit');
+  const { default: Document } = await loadFor('PDF statements', () => import('pdfkit'));
   const pdf = new Document({
     ...{ size: 'A4', margin: 0, bufferPages: true, lang: 'en', displayTitle: true, pdfVersion: '1.7' },
     // Times and title make the file's id as well.
