@@ -1,8 +1,8 @@
 /** Makes applications that wait for their result, and the result that the platform posts for each. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
-import { markAccepted, recordApplication } from '../src/store/onboarding/applications.ts';
-import { newNotifySecret, notifyHashOf } from '../src/store/notifications/notify-path.ts';
+import { markAccepted, recordApplication } from '../src/options/onboarding/stored.ts';
+import { newNotifySecret, notifyHashOf } from '../src/store/notify-path.ts';
 import { thisHolder } from '../src/host/process-identity.ts';
 import type { DB } from '../src/store/engine/schema.ts';
 

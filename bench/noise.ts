@@ -5,7 +5,7 @@
 import { givenInput } from './input.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'undici';
-import { newNotifySecret } from '../src/store/notifications/notify-path.ts';
+import { newNotifySecret } from '../src/store/notify-path.ts';
 
 const CONNECTIONS = 100;
 /** Most posts at a time. With this many under way, the receiver is what limits the rate. */

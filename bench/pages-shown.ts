@@ -2,7 +2,7 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PAGES_CONNECTIONS, pagesShown } from '../src/cli/serve.ts';
+import { PAGES_CONNECTIONS, pagesShown } from '../src/cli/pages.ts';
 import { createDirectoryStore } from '../src/objects/directory.ts';
 import { clockOf } from '../src/run/app.ts';
 import { loadSettings } from '../src/settings/load.ts';

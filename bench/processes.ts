@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { RunCommand } from '../src/run/report.ts';
-import type { ScenarioInput } from '../src/sandbox/scenario.ts';
+import type { ScenarioInput } from '../src/options/sandbox/scenario.ts';
 
 const pathOf = (script: string): string => fileURLToPath(new URL(script, import.meta.url));
 

@@ -1,9 +1,9 @@
 /** The receiver of notifications as a process: takes a database's URL and a key, prints its address. */
 import { givenInput } from './input.ts';
-import { createInbox } from '../src/notifications/inbox.ts';
+import { createInbox } from '../src/options/notifications/inbox.ts';
 import { openDatabase } from '../src/store/engine/connection.ts';
-import { createWebServer } from '../src/web/server.ts';
-import { serve } from '../src/web/serve.ts';
+import { createInboxServer } from '../src/options/notifications/server.ts';
+import { serve } from '../src/options/notifications/serve.ts';
 
 /** With `processing` the entire of `serve`; without, taking in alone. */
 const { databaseUrl, key, processing } = givenInput() as {
@@ -32,5 +32,5 @@ async function serveAll(): Promise<string> {
 async function takeIn(): Promise<string> {
   const inbox = createInbox({ db: database.db, secretKeys, now: app.now });
   await inbox.readPaths();
-  return createWebServer({ inbox, readiness: null, onRefusal: tell }).listen(anyPort);
+  return createInboxServer({ inbox, readiness: null, onRefusal: tell }).listen(anyPort);
 }

@@ -1,21 +1,23 @@
 /**
- * Which module may import which, and no circle of imports between files. Imports of types, re-exports and dynamic imports
- * count like any other. Exits with 1 if it finds anything. `node scripts/imports.ts`
+ * Which module may import which, and no circle of imports between files. Imports of types and re-exports count like any other; a dynamic
+ * import counts for the layers alone. Exits with 1 if it finds anything. `node scripts/imports.ts`
  */
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { OPTIONS } from '../src/options/all.ts';
 import { parseSync, Visitor, type Span } from 'oxc-parser';
+
+/** The list of options, which is all that the core knows of them, and the type of one. */
+const LIST = 'options/all.ts';
+const TYPE = 'options/option.ts';
 
 const core = ['ledger', 'host'];
 const edges = [...core, 'platform', 'store', 'objects'];
-/** What an operation next to the ledger's stands on: reference data, onboarding, beneficiaries, notifications. */
-const operation = [...core, 'platform', 'store', 'settings'];
-
 /** Anything that is not on top. */
 const ANYTHING = null;
 
-/** What each module may import, in addition to itself. A module is a folder of src, or the folder jobs. */
+/** What each module of the core may import, in addition to itself. A module is a folder of src, or the folder jobs. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> = {
   // How a command ends is known everywhere.
   host: ['ledger/ending.ts'],
@@ -28,23 +30,15 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
   forms: [...core, 'settings'],
   queue: [...core, 'store'],
   alerts: [...core, 'store', 'settings'],
-  reference: operation,
-  onboarding: [...operation, 'forms'],
-  beneficiaries: [...operation, 'forms'],
-  notifications: [...operation, 'onboarding', 'beneficiaries'],
   sync: edges,
   reconcile: edges,
   statements: [...edges, 'signing'],
-  run: [
-    ...[...edges, 'signing', 'sync', 'reconcile', 'statements', 'settings', 'reference', 'queue', 'alerts'],
-  ],
+  run: [...edges, 'signing', 'sync', 'reconcile', 'statements', 'settings', 'queue', 'alerts'],
   observe: [...core, 'platform', 'store', 'queue', 'run'],
   access: [...core, 'store', 'settings'],
   pages: [...core, 'store', 'statements', 'run', 'access'],
   library: ['ledger', 'signing', 'statements'],
-  // With the client of the platform it shares the words on the wire alone.
-  sandbox: [...core, 'platform/wire.ts'],
-  jobs: ['run', 'settings'],
+  jobs: ['run', 'settings', LIST],
   web: ANYTHING,
   cli: ANYTHING,
 };
@@ -66,6 +60,8 @@ export interface Problem {
 
 interface Import {
   readonly to: string;
+  /** Loaded when it is asked for: such an import closes no circle. */
+  readonly isLate: boolean;
   readonly line: number;
 }
 
@@ -74,15 +70,15 @@ function importsIn(file: string, text: string): { imports: Import[]; inMiddle: n
   const imports: Import[] = [];
   const inMiddle: number[] = [];
   const lineOf = ({ start }: Span): number => text.slice(0, start).split('\n').length;
-  const add = (source: (Span & { readonly value?: unknown }) | null): void => {
+  const add = (source: (Span & { readonly value?: unknown }) | null, isLate = false): void => {
     if (typeof source?.value === 'string' && source.value.startsWith('.'))
-      imports.push({ to: join(dirname(file), source.value), line: lineOf(source) });
+      imports.push({ to: join(dirname(file), source.value), line: lineOf(source), isLate });
   };
   new Visitor({
     ImportDeclaration: ({ source }) => add(source),
     ExportNamedDeclaration: ({ source }) => add(source),
     ExportAllDeclaration: ({ source }) => add(source),
-    ImportExpression: ({ source }) => add(source),
+    ImportExpression: ({ source }) => add(source, true),
     TSImportType: (node) => {
       add(node.source);
       inMiddle.push(lineOf(node));
@@ -95,10 +91,30 @@ function importsIn(file: string, text: string): { imports: Import[]; inMiddle: n
 const placeOf = (file: string): string | null =>
   file.startsWith('src/') ? file.slice('src/'.length) : file.startsWith('jobs/') ? file : null;
 
-/** What is wrong with an import from one file to another by the layers; null if nothing is. */
-function layerProblem(from: string, to: string): string | null {
+/** The option that a file belongs to; null for the core, and for the list of options and their type. */
+const optionOf = (place: string): string | null => /^options\/([^/]+)\//.exec(place)?.[1] ?? null;
+
+/** The simulated platform itself shares the words on the wire with the client, and nothing else: it is there to contradict it. */
+const APART = { files: /^options\/sandbox\/(?!command|demo|option)/, may: [...core, 'platform/wire.ts'] };
+
+/** What is wrong with an import by the layers; null if nothing is. `needs`: which options each option may import. */
+function layerProblem(from: string, to: string, needs: Needs): string | null {
   const [place, target] = [placeOf(from), placeOf(to)];
-  if (place === null || target === null) return null;
+  if (place === null || target === null || place === LIST) return null;
+  const [option, otherOption] = [optionOf(place), optionOf(target)];
+  if (option !== null) {
+    if (
+      APART.files.test(place) &&
+      otherOption !== option &&
+      !APART.may.some((one) => `${target}/`.startsWith(`${one}/`))
+    )
+      return `the simulated platform may only import ${APART.may.join(', ')}`;
+    if (otherOption === null || otherOption === option || needs.get(option)?.includes(otherOption) === true)
+      return target.startsWith('library/') ? 'library is on top: no option may import it' : null;
+    return `the option ${option} may not import ${otherOption}, which its value does not name in \`needs\``;
+  }
+  if (otherOption !== null) return `the core knows no option: only ${LIST} may import ${otherOption}`;
+  if (place === TYPE) return null;
   const [module, other] = [place, target].map((path) => path.split('/')[0]!) as [string, string];
   if (module === other) return null;
   const allowed = MAY_IMPORT[module];
@@ -108,6 +124,7 @@ function layerProblem(from: string, to: string): string | null {
   return `${module} may only import ${allowed.length === 0 ? 'nothing of ours' : allowed.join(', ')}`;
 }
 
+type Needs = ReadonlyMap<string, readonly string[]>;
 type Imports = ReadonlyMap<string, readonly Import[]>;
 
 /** Without the files that import none of the others, again and again: what stays leads to a circle or is in one. */
@@ -135,15 +152,18 @@ function wayTo(goal: string, from: string, files: Imports): readonly string[] | 
 }
 
 /** What is wrong with the imports of these files. Paths are from the root of the tree. */
-export function importProblems(texts: ReadonlyMap<string, string>): Problem[] {
+export function importProblems(texts: ReadonlyMap<string, string>, needs: Needs = new Map()): Problem[] {
   const found: Problem[] = [];
   const files = new Map<string, readonly Import[]>();
   for (const [file, text] of texts) {
     const { imports, inMiddle } = importsIn(file, text);
-    files.set(file, imports);
+    files.set(
+      file,
+      imports.filter(({ isLate }) => !isLate),
+    );
     for (const line of inMiddle) found.push({ file, line, message: 'import the type at the top' });
     for (const { to, line } of imports) {
-      const message = layerProblem(file, to);
+      const message = layerProblem(file, to, needs);
       if (message !== null) found.push({ file, line, message });
     }
   }
@@ -162,7 +182,7 @@ if (import.meta.main) {
   const root = fileURLToPath(new URL('..', import.meta.url));
   const paths = globSync('{*.ts,{bin,src,jobs,bench,scripts,test}/**/*.{ts,js}}', { cwd: root });
   const texts = new Map(paths.sort().map((path) => [path, readFileSync(join(root, path), 'utf8')]));
-  const problems = importProblems(texts);
+  const problems = importProblems(texts, new Map(OPTIONS.map(({ name, needs = [] }) => [name, needs])));
   for (const { file, line, message } of problems) process.stdout.write(`${file}:${line}: ${message}\n`);
   process.stdout.write(`${problems.length} wrong imports in ${texts.size} files\n`);
   if (problems.length > 0) process.exitCode = 1;

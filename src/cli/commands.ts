@@ -1,21 +1,14 @@
 /**
- * All commands: how each is called and what it is for, which `daybook --help` lists, and where it is defined. The code of
- * a command is loaded when it is asked for.
+ * The commands of the core: how each is called and what it is for, which `daybook --help` lists, and where it is defined; then
+ * those of the options. The code of a command is loaded when it is asked for.
  */
-import type { Command } from 'commander';
+import { OPTIONS } from '../options/all.ts';
+import type { CommandEntry } from '../options/option.ts';
 import { VERIFY_ABOUT } from './standalone/about.ts';
-
-export interface CommandEntry {
-  /** As the list shows it: name, `[options]`, arguments. */
-  readonly usage: string;
-  readonly about: string;
-  /** Loads the function that adds options, subcommands and the action. */
-  readonly load: () => Promise<(command: Command) => void>;
-}
 
 export const nameOf = ({ usage }: Pick<CommandEntry, 'usage'>): string => usage.split(' ')[0]!;
 
-export const COMMANDS: readonly CommandEntry[] = [
+const CORE: readonly CommandEntry[] = [
   {
     usage: 'run [options]',
     about: 'read the ledger, prove it, publish statements: yesterday and the lookback, or --from to --to',
@@ -113,26 +106,6 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./merchants.ts')).merchantsCommand,
   },
   {
-    usage: 'reference [options]',
-    about: 'the platform’s lists: banks, occupations, business natures, purposes, payout methods',
-    load: async () => (await import('./reference.ts')).referenceCommand,
-  },
-  {
-    usage: 'beneficiary [options]',
-    about: 'register beneficiaries with the platform, and see their state',
-    load: async () => (await import('./beneficiary.ts')).beneficiaryCommand,
-  },
-  {
-    usage: 'onboard [options]',
-    about: 'applications for new merchants: check, submit, and see their state',
-    load: async () => (await import('./onboard.ts')).onboardCommand,
-  },
-  {
-    usage: 'notifications [options]',
-    about: 'pushed results that need attention or are not processed yet, newest first',
-    load: async () => (await import('./notifications.ts')).notificationsCommand,
-  },
-  {
     usage: 'schedule [options]',
     about:
       'run the nightly job, the midday check and the reference data on schedule, and backfills in between; stop with SIGTERM or Ctrl-C',
@@ -150,15 +123,9 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import('./queue.ts')).jobsCommand,
   },
   {
-    usage: 'serve [options]',
-    about:
-      'take in the results the platform pushes, show pages, and answer /healthz and /readyz; stop it with SIGTERM or Ctrl-C',
-    load: async () => (await import('./serve.ts')).serveCommand,
-  },
-  {
     usage: 'access [options]',
     about: 'who may log in at the pages of `serve`',
-    load: async () => (await import('./serve.ts')).accessCommand,
+    load: async () => (await import('./access.ts')).accessCommand,
   },
   {
     usage: 'migrate [options]',
@@ -176,19 +143,9 @@ export const COMMANDS: readonly CommandEntry[] = [
       'check settings, schedule, signing key, alerts, database, object store, platform and time zone, and show how to fix each',
     load: async () => (await import('./maintenance.ts')).doctorCommand,
   },
-  {
-    usage: 'sandbox [options]',
-    about: 'a simulated platform on loopback: made-up merchants, and every way it can misbehave',
-    load: async () => (await import('./sandbox.ts')).sandboxCommand,
-  },
-  {
-    usage: 'demo [options]',
-    about: 'the complete job once, against the sandbox and an embedded database: what `npm start` shows',
-    load: async () => (await import('./demo/demo.ts')).demoCommand,
-  },
-  {
-    usage: 'demo-onboarding [options]',
-    about: 'an application, its approval, the first statement and a beneficiary, against the sandbox',
-    load: async () => (await import('./demo/demo-onboarding.ts')).demoOnboardingCommand,
-  },
+];
+
+export const COMMANDS: readonly CommandEntry[] = [
+  ...CORE,
+  ...OPTIONS.flatMap(({ commands = [] }) => commands),
 ];

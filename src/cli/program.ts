@@ -2,7 +2,8 @@
 import { Command, CommanderError, Help } from 'commander';
 import { ownVersion } from '../host/files.ts';
 import { EXIT } from '../run/verdict/exit-codes.ts';
-import { COMMANDS, nameOf, type CommandEntry } from './commands.ts';
+import type { CommandEntry } from '../options/option.ts';
+import { COMMANDS, nameOf } from './commands.ts';
 import { withFittingHelp } from './output/width.ts';
 import { printError } from './print.ts';
 

@@ -2,7 +2,8 @@
 import { messageOf } from '../ledger/text.ts';
 import type { Command } from 'commander';
 import type { Logger } from 'pino';
-import { jobs, ledgerRequest, type Job } from '../../jobs/all.ts';
+import { jobs, ledgerRequest } from '../../jobs/all.ts';
+import type { Job } from '../run/schedule/job.ts';
 import { enqueue } from '../queue/jobs.ts';
 import type { Queue } from '../queue/queue.ts';
 import { type PlatformApp, runDeps } from '../run/app.ts';

@@ -6,10 +6,7 @@ import { randomInt } from 'node:crypto';
 import { createCurrencies, type Currencies } from '../ledger/money.ts';
 import { openObjectStore } from '../objects/open.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
-import { createBeneficiaryClient } from '../platform/beneficiary.ts';
 import { createLedgerReader } from '../platform/ledger-history.ts';
-import { createApplicationClient } from '../platform/application.ts';
-import { createReferenceReader } from '../platform/reference-data.ts';
 import {
   createTransport,
   systemTransportDeps,
@@ -103,7 +100,7 @@ export async function openApp(settings: SettingsWithoutPlatform, options: AppOpt
 type PlatformOptions = Pick<AppOptions, 'onRetry' | 'observer' | 'transport'> &
   Pick<TransportDeps, 'shared' | 'onWaiting'>;
 
-/** The platform's client, one part for each operation. Opens without connecting. */
+/** The platform's client: the reader of the ledger, and the transport, on which other operations stand. Opens without connecting. */
 export function openPlatform(settings: Settings, options: PlatformOptions) {
   const { transport: deps = machineDeps, onRetry, observer = UNOBSERVED, shared, onWaiting } = options;
   const transport = createTransport(settings.platform, {
@@ -123,9 +120,7 @@ export function openPlatform(settings: Settings, options: PlatformOptions) {
       currencies: createCurrencies(settings.currencies),
       pageSize: PAGE_SIZE_MAX,
     }),
-    references: createReferenceReader(transport),
-    applications: createApplicationClient(transport),
-    beneficiaries: createBeneficiaryClient(transport),
+    transport,
     close: () => transport.close(),
   };
 }

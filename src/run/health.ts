@@ -10,7 +10,6 @@ import type { Schedule } from '../settings/schema.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { activeMerchants } from '../store/merchants.ts';
-import { NEEDS_PERSON } from '../store/notifications/notifications.ts';
 import { lastGoodRun, lastLedgerRun, type GoodRun } from '../store/runs.ts';
 import {
   goodReadings,
@@ -27,7 +26,7 @@ import { countDaysMissing, type Clock } from './coverage.ts';
 import { lastRunsOf, type LastRuns, reasonOf } from './run-state.ts';
 import { inParts } from '../store/account-filter.ts';
 import { createProof } from './proven.ts';
-import { REFERENCE_COMMAND } from './reference-run.ts';
+import { REFERENCE_COMMAND } from './report.ts';
 import { nextRun, type NextRun } from './schedule/due.ts';
 import { statusOf } from './status.ts';
 
@@ -125,7 +124,7 @@ export async function healthOf(db: Kysely<DB>, options: HealthOptions): Promise<
 }
 
 /** The inbox of pushed results; of its own, as a login may see either this or the ledgers. */
-export const inboxHealth = (db: Kysely<DB>): Promise<InboxCounts> => inboxCounts(db, NEEDS_PERSON);
+export const inboxHealth = (db: Kysely<DB>): Promise<InboxCounts> => inboxCounts(db);
 
 const ownMerchants = ({ platform }: HealthOptions['settings']): string[] =>
   platform.merchant === null ? [] : [platform.merchant.merchantNo];

@@ -4,7 +4,7 @@ import { hasExited } from '../host/process-identity.ts';
 import { lastRunOfHolders, leaseHolders, type RunRow, latestOfEachJob, latestRuns } from '../store/runs.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { BACKFILL_COMMAND } from './backfill/backfills.ts';
-import { REFERENCE_COMMAND } from './reference-run.ts';
+import { REFERENCE_COMMAND } from './report.ts';
 import { EXIT, type ExitCode, isGoodEnd } from './verdict/exit-codes.ts';
 import { countRead } from '../store/tasks.ts';
 import { inParts } from '../store/account-filter.ts';

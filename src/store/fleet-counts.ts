@@ -140,11 +140,14 @@ export interface InboxCounts {
   readonly unknown: number;
 }
 
-/** `needsPerson`: the outcomes that a person has to check. Served by partial indexes of table notification. */
-export const inboxCounts = (db: Db, needsPerson: readonly string[]) => rowOf(db)<InboxCounts>`
+/** Outcomes of pushed results that a person has to check. */
+export const NEEDS_PERSON = ['contradiction', 'second-token', 'malformed'] as const;
+
+/** Served by partial indexes of table notification. */
+export const inboxCounts = (db: Db) => rowOf(db)<InboxCounts>`
     SELECT waiting.*, (
         SELECT count(*) FROM notification
-        WHERE outcome IN (${sql.join(needsPerson.map((outcome) => sql.lit(outcome)))}) AND resolved_at IS NULL
+        WHERE outcome IN (${sql.join(NEEDS_PERSON.map((outcome) => sql.lit(outcome)))}) AND resolved_at IS NULL
       ) AS "needsPerson", (SELECT count(*) FROM notification WHERE outcome = 'unknown') AS unknown
     FROM (
       SELECT count(*) AS waiting, min(received_at) AS "oldestAt", coalesce(sum(body_bytes), 0)::bigint AS "waitingBytes"

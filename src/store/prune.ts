@@ -3,7 +3,7 @@
  * Nothing here is needed to prove, publish, repair or verify a day, however old the day is.
  */
 import { sql, type RawBuilder } from 'kysely';
-import { isPathClosed } from './notifications/notify-path.ts';
+import { isPathClosed } from './notify-path.ts';
 import { type Db, rowsOf } from './engine/database.ts';
 
 /** What `before` has to be older than: paths of results live 30 days, and `status` reads back as far. */

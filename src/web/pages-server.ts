@@ -24,7 +24,7 @@ import { findEntry, showEntry } from './pages/entry.ts';
 import { doClose, showMonth } from './pages/month.ts';
 import { showMonths } from './pages/months.ts';
 import { showStatus } from './pages/status.ts';
-import { bareServer, limitedServer, type WebDeps, type WebEvent } from './server.ts';
+import { bareServer, limitedServer, type LimitedServerDeps, type WebEvent } from './server.ts';
 import { AccessRefused, type RefusalWhy } from '../access/access.ts';
 import type { Texts } from '../pages/texts/en.ts';
 import { FormatTooSmall } from '../statements/formats/format.ts';
@@ -33,7 +33,7 @@ import { DatabaseRefused, reasonOf } from '../store/engine/errors.ts';
 /** A batch number may be long; longer ones are found by the form. */
 const PATH_PART_CHARACTERS_MAX = 500;
 
-export type PagesServerDeps = PagesDeps & Pick<WebDeps, 'onRefusal' | 'trustedProxies'>;
+export type PagesServerDeps = PagesDeps & Pick<LimitedServerDeps, 'onRefusal' | 'trustedProxies'>;
 
 export function createPagesServer(deps: PagesServerDeps): FastifyInstance {
   const server = limitedServer(

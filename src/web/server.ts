@@ -1,11 +1,8 @@
 /** The HTTP server: routes, limits, and refusals, which are all identical so that they reveal nothing. */
-import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { withinOneOf } from '../host/addresses.ts';
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
-import type { Inbox } from '../notifications/inbox.ts';
-import { NOTIFY_SECRET, type NotificationKind } from '../store/notifications/notify-path.ts';
 import { addHealth, addMetrics, type MetricsPage, type Readiness } from './readiness.ts';
 import type { ListenAddress } from '../settings/values/addresses.ts';
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
@@ -39,10 +36,7 @@ export interface WebEvent {
   readonly reason: string;
 }
 
-export interface WebDeps {
-  readonly inbox: Inbox;
-  /** Null if another address answers it. */
-  readonly readiness: (() => Promise<Readiness>) | null;
+export interface LimitedServerDeps {
   readonly onRefusal: (event: WebEvent) => void;
   /** Addresses and networks of proxies whose forwarding headers are believed. Default: the loopback addresses. */
   readonly trustedProxies?: readonly string[];
@@ -50,22 +44,10 @@ export interface WebDeps {
   readonly times?: Times;
 }
 
-export function createWebServer(deps: WebDeps): FastifyInstance {
-  const { inbox, readiness } = deps;
-  const server = limitedServer(bareServer(deps), deps);
-  if (readiness !== null) addHealth(server, readiness);
-  addNotify(server, inbox);
-  return server;
-}
-
 /** The same server, with limits on its connections. */
 export function limitedServer(
   server: FastifyInstance,
-  {
-    onRefusal,
-    trustedProxies = LOOPBACK,
-    connections,
-  }: Pick<WebDeps, 'onRefusal' | 'trustedProxies' | 'connections'>,
+  { onRefusal, trustedProxies = LOOPBACK, connections }: LimitedServerDeps,
 ): FastifyInstance {
   limitConnections(
     server.server,
@@ -80,7 +62,7 @@ export function limitedServer(
   return server;
 }
 
-export interface HealthServerDeps extends Pick<WebDeps, 'onRefusal'> {
+export interface HealthServerDeps extends Pick<LimitedServerDeps, 'onRefusal'> {
   readonly readiness: () => Promise<Readiness>;
   /** If left out, there is no `/metrics`. */
   readonly metrics?: MetricsPage | undefined;
@@ -96,7 +78,7 @@ export function createHealthServer({ readiness, metrics, onRefusal }: HealthServ
 
 const LOOPBACK: readonly string[] = ['127.0.0.0/8', '::1'];
 
-interface BareServerDeps extends Pick<WebDeps, 'onRefusal' | 'trustedProxies' | 'times'> {
+interface BareServerDeps extends Pick<LimitedServerDeps, 'onRefusal' | 'trustedProxies' | 'times'> {
   /** Most characters of a part of the path that differs from one request to the next. Default: fastify's, 100. */
   readonly maxParamLength?: number;
   /** The address that is answered in place of the one that was asked for. */
@@ -169,53 +151,6 @@ export async function listenOn(
       { cause: error },
     );
   }
-}
-
-const KINDS: readonly NotificationKind[] = ['onboarding', 'beneficiary'];
-
-/**
- * Known and unknown paths, and valid and invalid posts, are treated alike and get the same answer: 200 once the post
- * is committed, 503 if it cannot be. The platform may never repeat a post that is refused, and the document names no
- * content type (docs/platform.md 6.1). So a post is stored whatever its content type, and with or without a slash at
- * the end of its path.
- */
-function addNotify(server: FastifyInstance, inbox: Inbox): void {
-  server.removeAllContentTypeParsers();
-  server.addContentTypeParser(ANY_TYPE, { parseAs: 'buffer' }, (_request, body, done) => {
-    done(null, body);
-  });
-  const paths = KINDS.flatMap((kind) =>
-    ['', '/'].map((end) => ({ kind, path: `/notify/${kind}/:secret${end}` })),
-  );
-  for (const { kind, path } of paths) {
-    server.post<{ Params: { secret: string } }>(
-      path,
-      {
-        onRequest: (request, _reply, done) => {
-          request.raw.headers['content-type'] = ANY_TYPE;
-          done();
-        },
-      },
-      async (request, reply) => {
-        const { secret } = request.params;
-        if (!NOTIFY_SECRET.test(secret)) {
-          reply.callNotFound();
-          return reply;
-        }
-        await inbox.keep({ kind, secret, body: textOf(request.body), source: request.ip });
-        return reply.code(200).send({ received: true });
-      },
-    );
-  }
-}
-
-/** Every post is read as this type. Fastify would refuse an unknown type before our code sees the post. */
-const ANY_TYPE = 'application/octet-stream';
-
-/** The body as text, without loss. Bytes that are not UTF-8 become `base64:...`, which is no valid JSON either. */
-function textOf(body: unknown): string {
-  if (!Buffer.isBuffer(body)) return '';
-  return isUtf8(body) ? body.toString('utf8') : `base64:${body.toString('base64')}`;
 }
 
 interface ConnectionLimits {

@@ -9,7 +9,7 @@ import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { sql } from 'kysely';
 import { isEmpty } from '../../src/queue/jobs.ts';
 import { installQueue } from '../../src/queue/queue.ts';
-import { below, seeded, type Random } from '../../src/sandbox/ledger.ts';
+import { below, seeded, type Random } from '../../src/options/sandbox/ledger.ts';
 import { addMerchant } from '../../src/store/merchants.ts';
 import { daybook, envOf, startDaybook, type Env, type Started } from '../cli/daybook.ts';
 import { filesOfDatabase, filesOfStore, verifyProblems } from '../statements/store-oracle.ts';

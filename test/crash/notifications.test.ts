@@ -12,8 +12,8 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/store/engine/connection.ts';
-import { newNotifySecret } from '../../src/store/notifications/notify-path.ts';
-import { keptBodies, KEYS } from '../notifications/support.ts';
+import { newNotifySecret } from '../../src/store/notify-path.ts';
+import { keptBodies, KEYS } from '../options/notifications/support.ts';
 import { freshDatabase } from '../support/database.ts';
 
 const RECEIVER = fileURLToPath(new URL('receiver.ts', import.meta.url));

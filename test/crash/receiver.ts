@@ -2,16 +2,16 @@
  * A process that stores notifications, to be killed by tests. Its arguments are the database's URL (or folder) and
  * the key.
  */
-import { createInbox } from '../../src/notifications/inbox.ts';
+import { createInbox } from '../../src/options/notifications/inbox.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import { migrate } from '../../src/store/engine/migrations.ts';
-import { createWebServer } from '../../src/web/server.ts';
+import { createInboxServer } from '../../src/options/notifications/server.ts';
 
 const [place = '', key = ''] = process.argv.slice(2);
 const isUrl = place.startsWith('postgres');
 const { db } = await openDatabase({ databaseUrl: isUrl ? place : null, dataDir: isUrl ? '' : place });
 await migrate(db);
-const server = createWebServer({
+const server = createInboxServer({
   inbox: createInbox({
     db,
     secretKeys: [{ id: 'k1', key: Buffer.from(key, 'base64') }],

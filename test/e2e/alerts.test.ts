@@ -11,7 +11,7 @@ import { PlatformRejected } from '../../src/platform/errors.ts';
 import { finishAlerting, isLeftToOthers, type EndedRun } from '../../src/run/alerts/at-end.ts';
 import { checkForMissedRun, checkForUnfinishedRuns, oldestMs } from '../../src/run/alerts/watch.ts';
 import type { RunDeps, RunRequest } from '../../src/run/active-run.ts';
-import type { ScenarioInput } from '../../src/sandbox/scenario.ts';
+import type { ScenarioInput } from '../../src/options/sandbox/scenario.ts';
 import { recordAuditEvent } from '../../src/store/audit.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import { acquireLease, merchantLease } from '../../src/store/engine/lease.ts';

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createSandbox, type Sandbox } from '../../src/sandbox/server.ts';
+import { createSandbox, type Sandbox } from '../../src/options/sandbox/server.ts';
 import { freshDatabase } from '../support/database.ts';
 import { runWarm } from '../support/warm-commands.ts';
 import { allFiles, allRows, createCanaries } from './canaries.ts';

@@ -6,29 +6,31 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { EVERY_ACCOUNT } from '../../src/ledger/account-filter.ts';
-import { prepareRegistration } from '../../src/beneficiaries/check.ts';
-import { registerBeneficiary } from '../../src/beneficiaries/register.ts';
-import { statusOfApplication } from '../../src/onboarding/application-status.ts';
-import { submitApplication } from '../../src/onboarding/submit.ts';
+import { prepareRegistration } from '../../src/options/beneficiaries/check.ts';
+import { registerBeneficiary } from '../../src/options/beneficiaries/register.ts';
+import { statusOfApplication } from '../../src/options/onboarding/application-status.ts';
+import { submitApplication } from '../../src/options/onboarding/submit.ts';
 import { chosenMerchants } from '../../src/run/chosen-merchants.ts';
 import { EXIT } from '../../src/run/verdict/exit-codes.ts';
 import { openPlatformApp, runDeps, type PlatformApp } from '../../src/run/app.ts';
-import { executeReferenceRun, referenceWork } from '../../src/run/reference-run.ts';
+import { executeReferenceRun, referenceWork } from '../../src/options/reference/run.ts';
 import { executeRun } from '../../src/run/run.ts';
-import type { ScenarioInput } from '../../src/sandbox/scenario.ts';
-import { createSandbox, type Sandbox } from '../../src/sandbox/server.ts';
+import type { ScenarioInput } from '../../src/options/sandbox/scenario.ts';
+import { createSandbox, type Sandbox } from '../../src/options/sandbox/server.ts';
 import { loadSettings } from '../../src/settings/load.ts';
-import { applicationById } from '../../src/store/onboarding/applications.ts';
-import { listBeneficiaries } from '../../src/store/beneficiaries/beneficiaries.ts';
-import { referenceCodes } from '../../src/store/reference/reference-lists.ts';
+import { applicationById } from '../../src/options/onboarding/stored.ts';
+import { listBeneficiaries } from '../../src/options/beneficiaries/stored.ts';
+import { referenceCodes } from '../../src/options/reference/stored.ts';
 import { merchantTokens } from '../../src/store/merchants.ts';
-import { listNotifications } from '../../src/store/notifications/notifications.ts';
-import { newNotifySecret } from '../../src/store/notifications/notify-path.ts';
+import { listNotifications } from '../../src/options/notifications/stored.ts';
+import { newNotifySecret } from '../../src/store/notify-path.ts';
 import { thisHolder } from '../../src/host/process-identity.ts';
 import { listStatements } from '../../src/store/statements/statements.ts';
-import { serve, type Serving } from '../../src/web/serve.ts';
-import { application } from '../onboarding/applications.ts';
-import { ENTERPRISE } from '../beneficiaries/files.ts';
+import { serve, type Serving } from '../../src/options/notifications/serve.ts';
+import { createBeneficiaryClient } from '../../src/options/beneficiaries/client.ts';
+import { createApplicationClient } from '../../src/options/onboarding/client.ts';
+import { application } from '../options/onboarding/applications.ts';
+import { ENTERPRISE } from '../options/beneficiaries/files.ts';
 import { freshDatabaseUrl } from '../support/database.ts';
 import { shortAndLong } from '../support/short-and-long.ts';
 /**
@@ -124,7 +126,7 @@ function submit({ app }: Stage, publicUrl: string, file: object = application())
     { file, replaces: null },
     {
       db: app.database.db,
-      client: app.applications,
+      client: createApplicationClient(app.transport),
       secretKeys,
       rules: {
         codeLists: platform.codeLists,
@@ -156,7 +158,7 @@ async function register({ app }: Stage, publicUrl: string, file: object = ENTERP
   const { beneficiary } = await registerBeneficiary(
     {
       db,
-      client: app.beneficiaries,
+      client: createBeneficiaryClient(app.transport),
       secretKeys: app.settings.secretKeys,
       publicUrl,
       holder: thisHolder(),

@@ -23,7 +23,11 @@ test('the tests of the core are quick, those of a database, a server or a proces
   expect(quick).toEqual(
     expect.arrayContaining(['test/ledger/money.test.ts', 'test/reconcile/chain-days.test.ts']),
   );
-  for (const slow of ['test/store/windows.test.ts', 'test/cli/doctor.test.ts', 'test/web/notify.test.ts']) {
+  for (const slow of [
+    'test/store/windows.test.ts',
+    'test/cli/doctor.test.ts',
+    'test/options/notifications/notify.test.ts',
+  ]) {
     expect(quick).not.toContain(slow);
   }
   // This test is quick itself: alone, no one starts a server for it.

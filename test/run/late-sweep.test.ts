@@ -1,7 +1,8 @@
 /** The job around midday reads further back than the night, over days read before, and no further. */
 import { isDeepStrictEqual } from 'node:util';
 import { afterEach, expect, test } from 'vitest';
-import { jobs, type Job } from '../../jobs/all.ts';
+import { jobs } from '../../jobs/all.ts';
+import type { Job } from '../../src/run/schedule/job.ts';
 import { dayWindow } from '../../src/ledger/business-day.ts';
 import { firstRead } from '../../src/run/merchant-ranges.ts';
 import { MERCHANT, openStage, scenario, storedOf, truthOf, ZONE, type Stage } from '../support/stage.ts';

@@ -7,7 +7,8 @@ import { pathToFileURL } from 'node:url';
 import { openObjectStore } from '../../src/objects/open.ts';
 import { openPlatform } from '../../src/run/app.ts';
 import type { DayRange } from '../../src/run/range.ts';
-import { executeReferenceRun } from '../../src/run/reference-run.ts';
+import { createReferenceReader } from '../../src/options/reference/client.ts';
+import { executeReferenceRun } from '../../src/options/reference/run.ts';
 import { executeRun } from '../../src/run/run.ts';
 import { exitCodeOf } from '../../src/run/verdict/exit-codes.ts';
 import { loadSettings } from '../../src/settings/load.ts';
@@ -64,7 +65,7 @@ export async function openPlayer(
       return { exitCode: exitCodeOf(error), range: null, said: `${name}: ${message}` };
     }
   };
-  const { reader, references } = platform;
+  const { reader, transport } = platform;
   const common = { db: rig.db, reader, objects, zone: PLAIN_ZONE, resweepDays: lookbackDays, toleranceS: 2 };
   return {
     rig,
@@ -78,7 +79,12 @@ export async function openPlayer(
     playLists: (nowMs) =>
       ended(async () => {
         const { exitCode, notes } = await executeReferenceRun({
-          ...{ db: rig.db, reader: references, countries: ['CN'], holder: 'simulation' },
+          ...{
+            db: rig.db,
+            reader: createReferenceReader(transport),
+            countries: ['CN'],
+            holder: 'simulation',
+          },
           now: () => new Date(nowMs),
           signal: new AbortController().signal,
         });

@@ -6,7 +6,7 @@ import {
   referenceCodes,
   saveReferenceList,
   type ReferenceItem,
-} from '../../src/store/reference/reference-lists.ts';
+} from '../../src/options/reference/stored.ts';
 import { onBothDatabases } from './support.ts';
 
 const BANKS = { kind: 'bank', country: 'CN' };

@@ -6,7 +6,7 @@ import {
   markRefused,
   applicationDetail,
   openPayloads,
-} from '../../src/store/onboarding/applications.ts';
+} from '../../src/options/onboarding/stored.ts';
 import {
   CIPHERTEXT_COLUMNS,
   secretKeysInUse,

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createLoopbackAccess } from '../../src/access/open.ts';
 import type { ListenAddress } from '../../src/settings/values/addresses.ts';
 import type { WebEvent } from '../../src/web/server.ts';
-import { serve } from '../../src/web/serve.ts';
-import { KEYS, NOW } from '../notifications/support.ts';
+import { serve } from '../../src/options/notifications/serve.ts';
+import { KEYS, NOW } from '../options/notifications/support.ts';
 import { daybook } from '../cli/daybook.ts';
 import { openStage, type Stage } from '../support/stage.ts';
 

@@ -1,0 +1,14 @@
+import type { Option } from '../option.ts';
+
+export const beneficiaries: Option = {
+  name: 'beneficiaries',
+  about: 'registration of beneficiaries (sp1401)',
+  needs: ['reference'],
+  commands: [
+    {
+      usage: 'beneficiary [options]',
+      about: 'register beneficiaries with the platform, and see their state',
+      load: async () => (await import('./command.ts')).beneficiaryCommand,
+    },
+  ],
+};

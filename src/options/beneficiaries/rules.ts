@@ -1,0 +1,248 @@
+/** What the fields of a registration require of each other (docs/platform.md 2.5), one function a rule. */
+import type { BusinessDay } from '../../ledger/entry.ts';
+import { uploadPathProblem, type FilePathRules } from '../../platform/upload-path.ts';
+import type { Problem } from '../../forms/problem.ts';
+import { hasLatinLettersOnly, LIES_AHEAD } from '../../forms/text.ts';
+
+/** What the platform lists for the country of the bank, as last stored; null if nothing is stored. */
+export interface StoredReference {
+  readonly payoutMethods: readonly string[] | null;
+  readonly banks: readonly string[] | null;
+  /** `WALLET` or `BANK`, by payout method. */
+  readonly methodTypes?: ReadonlyMap<string, string | null> | null;
+}
+
+export interface RuleContext extends FilePathRules {
+  /** The two wallet methods of rule 1, which the document does not name. */
+  readonly walletMethods: readonly string[];
+  readonly reference: StoredReference;
+  readonly today: BusinessDay;
+  /** Called with a suspicious value that the document allows. It is sent all the same. */
+  readonly onWarning?: (warning: Problem) => void;
+}
+
+/** Reads a field of the file: undefined if left out, `NOT_TEXT` if it is not a text. The schema has reported that already. */
+export interface FieldReader {
+  (name: string): string | undefined;
+  /** The text of a field; undefined if there is none. */
+  readonly text: (name: string) => string | undefined;
+  /** The texts of a list, each with its index. */
+  readonly list: (name: string) => readonly (readonly [index: number, text: string])[];
+}
+export const NOT_TEXT = '\u0000';
+
+export interface RuleProblem extends Problem {
+  /** Only a warning, as the document does not forbid it. */
+  readonly isWarning?: true;
+}
+type Rule = (field: FieldReader, context: RuleContext) => readonly RuleProblem[];
+
+/** A rule about one field. `problem` says what is wrong; null or false if nothing is. */
+const rule =
+  (path: string, problem: (field: FieldReader, context: RuleContext) => string | null | false): Rule =>
+  (field, context) => {
+    const found = problem(field, context);
+    return found === null || found === false ? [] : [{ path, problem: found }];
+  };
+
+/**
+ * What the rules call `bankCountry` is the field `countryCode`, and `settlementNetwork` is `paymentMode`
+ * (docs/platform.md 2.5, rule 3).
+ */
+const bankCountryIn = (field: FieldReader, countries: readonly string[]): boolean =>
+  countries.includes(field('countryCode') ?? '');
+const isLocal = (field: FieldReader): boolean => field('paymentMode') === 'LOCAL';
+const isSwift = (field: FieldReader): boolean => field('paymentMode') === 'SWIFT';
+const has = (field: FieldReader, name: string): boolean => field(name) !== undefined;
+const warning = (path: string, problem: string): readonly RuleProblem[] => [
+  { path, problem, isWarning: true },
+];
+
+const BRANCH_COUNTRIES = ['CN', 'BR', 'IN'];
+const PHONE_COUNTRIES = ['BR', 'KR', 'MA', 'IN'];
+const PROXY_FIELDS = ['proxyBankName', 'proxyBankAddress', 'proxyBankSwiftCode'];
+const WIRE = 'WIRE';
+
+/** `payoutMethod`: `WIRE` when paymentMode is `SWIFT`. */
+const wireForSwift = rule(
+  'payoutMethod',
+  (field) =>
+    isSwift(field) &&
+    has(field, 'payoutMethod') &&
+    field('payoutMethod') !== WIRE &&
+    `must be ${WIRE} when paymentMode is SWIFT`,
+);
+
+/** Rule 1: `bankCode`, with paymentMode `LOCAL` only. */
+const bankCodeForLocal = rule('bankCode', (field, { walletMethods }) => {
+  if (!isLocal(field) || has(field, 'bankCode')) return null;
+  if (bankCountryIn(field, BRANCH_COUNTRIES))
+    return 'is required with paymentMode LOCAL when countryCode is CN, BR or IN';
+  const method = field.text('payoutMethod');
+  if (method === undefined || walletMethods.includes(method)) return null;
+  const listed =
+    walletMethods.length === 0 ? 'none is set in PLATFORM_WALLET_METHODS' : walletMethods.join(', ');
+  return `is required with paymentMode LOCAL: only the wallet methods go without it (${listed})`;
+});
+
+/** `branchCode`: required together with bankCode when bankCountry is `CN`, `BR` or `IN`. */
+const branchWithBankCode = rule(
+  'branchCode',
+  (field) =>
+    bankCountryIn(field, BRANCH_COUNTRIES) &&
+    (isLocal(field) || has(field, 'bankCode')) &&
+    !has(field, 'branchCode') &&
+    'is required together with bankCode when countryCode is CN, BR or IN',
+);
+
+/** Rule 2: the three proxy bank fields are all supplied or all omitted; and each is for `SWIFT` only. */
+const proxyBank: Rule = (field) => {
+  const given = PROXY_FIELDS.filter((name) => has(field, name));
+  if (given.length === 0) return [];
+  if (isLocal(field))
+    return given.map((path) => ({ path, problem: 'is for paymentMode SWIFT only; leave it out' }));
+  return PROXY_FIELDS.filter((name) => !given.includes(name)).map((path) => ({
+    path,
+    problem: 'is required: the three proxy bank fields are given all together or not at all',
+  }));
+};
+
+/** `swiftCode`: required when settlementNetwork is `SWIFT`. */
+const swiftCodeForSwift = rule(
+  'swiftCode',
+  (field) => isSwift(field) && !has(field, 'swiftCode') && 'is required when paymentMode is SWIFT',
+);
+
+/** `phoneAreaCode`: required when bankCountry is `BR`, `KR`, `MA` or `IN`. */
+const phoneAreaCode = rule(
+  'phoneAreaCode',
+  (field) =>
+    bankCountryIn(field, PHONE_COUNTRIES) &&
+    !has(field, 'phoneAreaCode') &&
+    'is required when countryCode is BR, KR, MA or IN',
+);
+
+/** `addressProvince`: an English name; for CN a province or city code, whose list the document does not show. */
+const province = rule('addressProvince', (field) => {
+  const value = field.text('addressProvince');
+  if (value === undefined || !has(field, 'addressCountry')) return null;
+  if (field('addressCountry') === 'CN')
+    return !/^[A-Za-z0-9._-]+$/.test(value) && 'must be the province or city code when addressCountry is CN';
+  return (
+    !hasLatinLettersOnly(value) && 'must be the English name, in Latin letters, when addressCountry is not CN'
+  );
+});
+
+const OUTSIDE_ADDRESS_LINE = /[^\p{L}\p{M}\p{Nd}\s.,!?:;'"()[\]{}/*\\-]/gu;
+const CHARACTERS_SHOWN_MAX = 5;
+
+/** `addressLine`: for individuals a set of allowed characters. */
+const addressLine = rule('addressLine', (field) => {
+  const value = field.text('addressLine');
+  if (field('bizMode') !== 'C' || value === undefined) return null;
+  const outside = [...new Set(value.match(OUTSIDE_ADDRESS_LINE))].slice(0, CHARACTERS_SHOWN_MAX);
+  return (
+    outside.length > 0 &&
+    `has ${outside.join(' ')}, but for an individual only letters, digits, white space and ` +
+      `. , ! ? : ; ' " ( ) [ ] { } / * \\ - are allowed`
+  );
+});
+
+/** `backCertImg`: required when idType is `01`. */
+const backOfIdCard = rule(
+  'backCertImg',
+  (field) =>
+    field('bizMode') === 'C' &&
+    field('idType') === '01' &&
+    !has(field, 'backCertImg') &&
+    'is required when idType is 01 (national ID card)',
+);
+
+/** The document does not show how it writes these countries (docs/platform.md 2.5). */
+const CHINA = ['CN', 'CHN', '156'];
+const HONG_KONG = ['HK', 'HKG', '344'];
+
+/** Images of a company's papers. The document says for companies of which countries each is "applicable", no more. */
+const companyPapers: Rule = (field) => {
+  const registered = field.text('registerCountry');
+  if (field('bizMode') !== 'B' || registered === undefined) return [];
+  const isIn = (codes: readonly string[]) => codes.includes(registered.toUpperCase());
+  const papers = [
+    { path: 'businessLicenseImg', applies: isIn(CHINA), where: 'in CN' },
+    { path: 'registerCertImg', applies: isIn(HONG_KONG), where: 'in HK' },
+    { path: 'incorporateCertImg', applies: !isIn(CHINA), where: 'outside CN' },
+  ];
+  return papers
+    .filter(({ path, applies }) => has(field, path) && !applies)
+    .flatMap(({ path, where }) => warning(path, `is described for companies registered ${where}`));
+};
+
+const IMAGES = ['businessLicenseImg', 'registerCertImg', 'incorporateCertImg', 'frontCertImg', 'backCertImg'];
+
+/** `relationProof` and the images: paths returned by the file upload operation. */
+const uploadedFiles: Rule = (field, context) => {
+  const proofs = field
+    .list('relationProof')
+    .map(([index, text]) => [`relationProof[${index}]`, text] as const);
+  const images = IMAGES.map((path) => [path, field.text(path)] as const);
+  return [...proofs, ...images].flatMap(([path, text]) => {
+    const problem = text === undefined ? null : uploadPathProblem(text, context);
+    return problem === null ? [] : [{ path, problem }];
+  });
+};
+
+const SYNC = 'if it is new, run `daybook reference sync` first';
+
+/**
+ * `payoutMethod`: a code from the payout_method catalog, which lists methods of paymentMode `LOCAL`
+ * (docs/platform.md 4.2).
+ */
+const payoutMethodListed = rule('payoutMethod', (field, { reference: { payoutMethods } }) => {
+  const method = field.text('payoutMethod');
+  if (!isLocal(field) || payoutMethods === null || method === undefined) return null;
+  return (
+    !payoutMethods.includes(method) &&
+    `is none of the payout methods the platform lists for the country; ${SYNC}`
+  );
+});
+
+/** `bankCode`: bank codes are per country (docs/platform.md 2.2). */
+const bankListed: Rule = (field, { reference: { banks } }) => {
+  const bankCode = field.text('bankCode');
+  if (banks === null || bankCode === undefined || banks.includes(bankCode)) return [];
+  const problem = `is none of the banks the platform lists for the country; ${SYNC}`;
+  // With SWIFT a bankCode is not required, and the document does not say which banks are meant.
+  return isLocal(field) ? [{ path: 'bankCode', problem }] : warning('bankCode', problem);
+};
+
+/** `payoutType` has the same values as the catalog's `type`. The document does not say that they must be equal. */
+const payoutTypeListed: Rule = (field, { reference: { methodTypes } }) => {
+  const [type, listed] = [field.text('payoutType'), methodTypes?.get(field('payoutMethod') ?? '') ?? null];
+  return type === undefined || listed === null || type === listed
+    ? []
+    : warning('payoutType', `is ${type}, but the platform lists the payoutMethod as ${listed}`);
+};
+
+/** `birthDate`: not in the future. */
+const bornBefore = rule('birthDate', (field, { today }) => {
+  const day = field('birthDate');
+  return day !== undefined && /^\d{4}-\d{2}-\d{2}$/.test(day) && day > today && LIES_AHEAD;
+});
+
+export const RULES: readonly Rule[] = [
+  wireForSwift,
+  payoutMethodListed,
+  payoutTypeListed,
+  bankCodeForLocal,
+  bankListed,
+  branchWithBankCode,
+  proxyBank,
+  swiftCodeForSwift,
+  phoneAreaCode,
+  province,
+  addressLine,
+  uploadedFiles,
+  companyPapers,
+  bornBefore,
+  backOfIdCard,
+];

@@ -1,0 +1,20 @@
+import type { Option } from '../option.ts';
+
+export const notifications: Option = {
+  name: 'notifications',
+  about: 'results that the platform pushes (sp3101, sp3401): taken in, and processed',
+  needs: ['onboarding', 'beneficiaries'],
+  commands: [
+    {
+      usage: 'notifications [options]',
+      about: 'pushed results that need attention or are not processed yet, newest first',
+      load: async () => (await import('./command.ts')).notificationsCommand,
+    },
+    {
+      usage: 'serve [options]',
+      about:
+        'take in the results the platform pushes, show pages, and answer /healthz and /readyz; stop it with SIGTERM or Ctrl-C',
+      load: async () => (await import('./serve-command.ts')).serveCommand,
+    },
+  ],
+};

@@ -1,0 +1,100 @@
+/** `serve`: the HTTP server to which the platform pushes results, which it also processes, and its pages. */
+import type { Command } from 'commander';
+import type { SettingsWithoutPlatform } from '../../settings/settings.ts';
+import type { ProcessMetrics } from '../../observe/metrics.ts';
+import { createRefusalLog } from '../../web/refusals.ts';
+import type { ServeApp } from './serve.ts';
+import { targetsOf } from '../../alerts/targets.ts';
+import { SERVE } from '../../run/alerts/run-alerts.ts';
+import { endConditions } from '../../alerts/outbox.ts';
+import { reportNotStarted, runWatchdog, withAlerting } from '../../cli/alerts.ts';
+import { createLog, offlineSettings, print, stopSignal, withApp } from '../../cli/context.ts';
+import { metricsOf, metricsPage, withOwnConnection } from '../../cli/observed.ts';
+import { withPages } from '../../cli/pages.ts';
+import { lines } from '../../cli/output/text.ts';
+
+const HELP = `
+Listens on DAYBOOK_LISTEN; the platform reaches it by https under DAYBOOK_PUBLIC_URL, through a proxy that ends TLS.
+DAYBOOK_HEALTH_LISTEN gives /healthz and /readyz an address of their own, with /metrics.
+DAYBOOK_PAGES_LISTEN is where people see months, days, breaks and status in a browser; off this machine they log in:
+DAYBOOK_ACCESS_USERS, DAYBOOK_ACCESS_PROXY_HEADER or DAYBOOK_OIDC_ISSUER, each with DAYBOOK_ACCESS_ROLES.
+DAYBOOK_TRUSTED_PROXIES names proxies on other machines. Needs DAYBOOK_SECRET_KEYS.`;
+
+export function serveCommand(command: Command): void {
+  command.addHelpText('after', HELP).action(async (_flags: object, self: Command) => {
+    const settings = offlineSettings(self);
+    // Loading the server takes long, so no other command does that.
+    const { serve } = await import('./serve.ts');
+    const { createInboxWatch } = await import('./watch.ts');
+    const log = createLog(settings.logLevel);
+    const refusals = createRefusalLog(
+      (event) => log[event.status < 500 ? 'info' : 'error'](event, 'refused'),
+      () => performance.now(),
+    );
+    const metrics = await metricsOf(settings);
+    const watch = createInboxWatch(() => performance.now());
+    const opened = { isIt: false };
+    await withServingHouse(settings, metrics, async (app) => {
+      opened.isIt = true;
+      const signal = stopSignal();
+      const { url, healthUrl, pagesUrl, ended } = await serve(app, settings, signal, {
+        onRefusal: (event) => {
+          refusals.onEvent(event);
+          watch.onRefusal(event);
+        },
+        // Who crowds the pages does not post to the inbox.
+        onPagesRefusal: refusals.onEvent,
+        onProcessed: (report) => {
+          log[report.left.length === 0 ? 'info' : 'error'](report, 'notifications processed');
+        },
+        onLeft: watch.onLeft,
+        onFault: (error) =>
+          log.error({ problem: error instanceof Error ? error.name : 'unknown' }, 'processing failed'),
+      });
+      print(self, {
+        document: { url, healthUrl, pagesUrl, publicUrl: settings.publicUrl },
+        text: lines(
+          `listening at ${url} for notifications, at ${healthUrl} for /healthz and /readyz. Ctrl-C ends it.`,
+          pagesUrl !== null && `pages: ${pagesUrl}/`,
+          settings.publicUrl === null &&
+            'DAYBOOK_PUBLIC_URL is not set: applications and registrations submitted now name no address of ours.',
+        ),
+      });
+      const alerting = { ...app, settings };
+      const trouble = { isOver: false };
+      await withAlerting(
+        alerting,
+        log,
+        () => ended,
+        async () => {
+          const targets = targetsOf(settings).map(({ key }) => key);
+          if (!trouble.isOver) await endConditions(app.database.db, [SERVE]);
+          trouble.isOver = true;
+          await watch.check(app.database.db, { targets, now: app.now() });
+          await runWatchdog(alerting, { seesRuns: false });
+        },
+      );
+      refusals.flush();
+      log.info('no longer listening');
+    }).catch(async (error: unknown) => {
+      if (!opened.isIt) await reportNotStarted(settings, error, log, 'serve');
+      throw error;
+    });
+  });
+}
+
+/** The app. With a database server it has two more connections, which only health checks and metrics use. */
+async function withServingHouse(
+  settings: SettingsWithoutPlatform,
+  metrics: ProcessMetrics | null,
+  work: (app: ServeApp) => Promise<void>,
+): Promise<void> {
+  await withApp(settings, (app) =>
+    withOwnConnection(settings, app.database, async (db) => {
+      const page = metrics && (await metricsPage(metrics, { settings, db, now: app.now }));
+      await withPages(settings, app, (pages) =>
+        work({ ...app, readinessDb: db, ...(page && { metrics: page }), ...(pages && { pages }) }),
+      );
+    }),
+  );
+}

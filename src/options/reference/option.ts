@@ -1,0 +1,25 @@
+import type { Option } from '../option.ts';
+
+export const reference: Option = {
+  name: 'reference',
+  about: 'the platform’s lists (sp2502): banks, payout methods, occupations, natures, purposes',
+  commands: [
+    {
+      usage: 'reference [options]',
+      about: 'the platform’s lists: banks, occupations, business natures, purposes, payout methods',
+      load: async () => (await import('./command.ts')).referenceCommand,
+    },
+  ],
+  jobs: [
+    {
+      name: 'reference',
+      what: 'the platform’s lists: banks and payout methods of the countries in the settings, occupations, natures, purposes',
+      when: (schedule) => schedule.reference,
+      isLedger: false,
+      run: async (app, due, signal) => {
+        const { executeReferenceRun, referenceWork } = await import('./run.ts');
+        return executeReferenceRun({ ...referenceWork(app, signal), scheduled: due });
+      },
+    },
+  ],
+};

@@ -1,0 +1,114 @@
+/**
+ * sp2404 as the document has it (docs/platform.md 4.1): checks the request and answers with a page, or with wrong
+ * rows.
+ */
+import { tzOffset } from '@date-fns/tz';
+import { z } from 'zod';
+import { PAGE_SIZE_MAX } from '../../platform/wire.ts';
+import { type SandboxEntry, permutation } from './ledger.ts';
+import type { MerchantLedger } from './merchant-ledger.ts';
+import { LATITUDE_DEFAULTS, type Latitude, type Striker } from './behaviour.ts';
+
+const millis = z
+  .int()
+  .refine((ms) => String(ms).length === 13, { error: 'must be Unix time in milliseconds, 13 digits' });
+
+export const ledgerRequestSchema = z.strictObject({
+  beginDate: millis.optional(),
+  endDate: millis.optional(),
+  batchNo: z.string().optional(),
+  currency: z
+    .string()
+    .regex(/^[A-Z]{3}$/)
+    .optional(),
+  flowType: z.enum(['1', '2']).optional(),
+  busiType: z.string().optional(),
+  pageNum: z.int().min(1).optional(),
+  pageSize: z.int().min(1).max(PAGE_SIZE_MAX).optional(),
+});
+export type LedgerRequest = z.output<typeof ledgerRequestSchema>;
+
+export interface PageContext {
+  readonly ledger: MerchantLedger;
+  readonly striker: Striker;
+  readonly timeZone: string;
+  readonly latitude?: Latitude;
+}
+
+/** The JSON text of the reply. It is not made by a JSON library, as none keeps numbers like `1E+3` or `0.10`. */
+export function ledgerPage(
+  request: LedgerRequest,
+  { ledger, striker, timeZone, latitude = LATITUDE_DEFAULTS }: PageContext,
+): string {
+  const beginMs = request.beginDate ?? 0;
+  const endMs = request.endDate ?? 9_999_999_999_999;
+  const pageNum = request.pageNum ?? 1;
+  const pageSize = request.pageSize ?? PAGE_SIZE_MAX;
+  const { hostility } = striker;
+
+  if (striker.strikes('liveInsertsEvery')) {
+    const held = ledger.heldBack(beginMs, endMs);
+    if (held !== undefined) ledger.change(held.batchNo, { visibleFromMs: Number.NEGATIVE_INFINITY });
+  }
+  const found = ledger.matching({ ...request, beginMs, endMs });
+  const place = placer(hostility.order, found.total, `${beginMs} ${endMs}`, striker.requests);
+  const rows: SandboxEntry[] = [];
+  const until = Math.min(found.total, pageNum * pageSize);
+  for (let index = (pageNum - 1) * pageSize; index < until; index += 1) rows.push(found.at(place(index)));
+
+  let total = found.total;
+  if (striker.strikes('wrongTotalsEvery')) total += 1;
+  if (rows.length > 1 && striker.strikes('duplicateRowsEvery')) rows[rows.length - 1] = rows[0]!;
+  if (rows.length > 0 && striker.strikes('missingRowsEvery')) rows.pop();
+  const shiftMs = hostility.timeZoneOffsetHours * 3_600_000;
+  const list = rows.map((entry) => entryText(entry, timeZone, shiftMs, latitude)).join(',');
+  return objectText(
+    [`"pageNum":${pageNum}`, `"pageSize":${pageSize}`, `"total":${total}`, `"list":[${list}]`],
+    latitude,
+  );
+}
+
+function placer(
+  order: Striker['hostility']['order'],
+  total: number,
+  windowSeed: string,
+  requests: number,
+): (index: number) => number {
+  switch (order) {
+    case 'ascending':
+      return (index) => index;
+    case 'descending':
+      return (index) => total - 1 - index;
+    case 'window-shuffled':
+      return permutation(total, windowSeed);
+    case 'request-shuffled':
+      return permutation(total, `${windowSeed} ${requests}`);
+  }
+}
+
+function entryText(entry: SandboxEntry, timeZone: string, shiftMs = 0, latitude = LATITUDE_DEFAULTS): string {
+  return objectText(
+    [
+      `"batchNo":${JSON.stringify(entry.batchNo)}`,
+      `"currency":"${entry.currency}"`,
+      `"busiType":${JSON.stringify(entry.busiType)}`,
+      `"inAmount":${entry.inAmount ?? 'null'}`,
+      `"outAmount":${entry.outAmount ?? 'null'}`,
+      `"vailAmount":${entry.vailAmount}`,
+      `"busiDate":"${wallTime(entry.bookedMs + shiftMs, timeZone)}"`,
+    ],
+    latitude,
+  );
+}
+
+/** A JSON object from fields that are JSON text already, in the order that the scenario asks for. */
+function objectText(fields: readonly string[], { fieldOrder, moreFields }: Latitude): string {
+  const all = moreFields ? [...fields, '"traceId":"7f3a"'] : fields;
+  return `{${(fieldOrder === 'document' ? all : all.toReversed()).join(',')}}`;
+}
+
+/** An instant as `YYYY-MM-DD HH:mm:ss` in the zone. */
+export function wallTime(ms: number, timeZone: string): string {
+  const offsetMs = tzOffset(timeZone, new Date(ms)) * 60_000;
+  return new Date(ms + offsetMs).toISOString().slice(0, 19).replace('T', ' ');
+}

@@ -1,0 +1,125 @@
+/** The scenario file: the merchants and days of the sandbox, and what is planted to go wrong. */
+import { messageOf } from '../../ledger/text.ts';
+import { EXIT, ExpectedError } from '../../ledger/ending.ts';
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { HOSTILITY_OFF, hostilitySchema, LATITUDE_DEFAULTS, latitudeSchema } from './behaviour.ts';
+import { PUSH_DEFAULTS, pushSchema } from './pushes.ts';
+import { REFERENCE_DEFAULTS, referenceSchema } from './reference-data.ts';
+import { REVIEW_DEFAULTS, reviewSchema } from './reviews.ts';
+
+const day = z.string().regex(/^\d{4}-\d{2}-\d{2}$/, 'must be a day like 2026-03-01');
+/** An entry by its place: the n-th of an account day, from 0. */
+const place = { merchant: z.string(), currency: z.string(), day, nth: z.int().min(0) };
+
+const plantedSchema = z.discriminatedUnion('what', [
+  /** Never shown; the balance after it is as if it were. */
+  z.strictObject({ what: z.literal('missing'), ...place }),
+  /** Shown from `appears` on. */
+  z.strictObject({ what: z.literal('late'), ...place, appears: z.iso.datetime({ offset: true }) }),
+  /** Shown until `at`, then never again. */
+  z.strictObject({ what: z.literal('vanished'), ...place, at: z.iso.datetime({ offset: true }) }),
+  /** Shown with another transaction type from `at` on. */
+  z.strictObject({
+    what: z.literal('amended'),
+    ...place,
+    at: z.iso.datetime({ offset: true }),
+    busiType: z.string(),
+  }),
+  /** Shown as a credit and a debit at once, which no client can book. */
+  z.strictObject({ what: z.literal('malformed'), ...place }),
+  /** So many more entries after the n-th, in the same second. */
+  z.strictObject({ what: z.literal('burst'), ...place, count: z.int().min(1).max(100_000) }),
+  /** The n-th entry has exactly this net amount, written exactly so (`1E+3`, `-0.1`). */
+  z.strictObject({ what: z.literal('amount'), ...place, net: z.string() }),
+]);
+export type Planted = z.output<typeof plantedSchema>;
+
+/** Currencies whose minor units are not two decimals. */
+const MINOR_UNITS: Readonly<Record<string, number>> = { JPY: 0, KRW: 0, KWD: 3, BHD: 3 };
+export const minorUnitsOf = (currency: string): number => MINOR_UNITS[currency] ?? 2;
+
+function amountProblem(net: string, currency: string): string | null {
+  const parts = /^-?\d+(?:\.(\d+))?(?:E([+-]?\d{1,2}))?$/i.exec(net);
+  if (parts === null) return `${net} is not a number as JSON writes it`;
+  const [, fraction = '', exponent = '0'] = parts;
+  const has = minorUnitsOf(currency);
+  if (fraction.length - Number(exponent) <= has) return null;
+  return `${net} has more decimals than ${currency}, which has ${has}`;
+}
+
+export const scenarioSchema = z.strictObject({
+  seed: z.int().min(0).default(1),
+  /** Zone of busiDate. */
+  timeZone: z.string().default('Asia/Shanghai'),
+  from: day,
+  to: day,
+  entriesPerDay: z.int().min(0).max(2_000_000).default(40),
+  /** The sandbox's own clock, by which late entries appear. Left out: the clock of the machine. */
+  now: z.iso.datetime({ offset: true }).optional(),
+  merchants: z
+    .array(
+      z.strictObject({
+        merchantNo: z.string().min(1).max(32),
+        token: z.string().min(1).max(32),
+        currencies: z.array(z.string().regex(/^[A-Z]{3}$/)).min(1),
+      }),
+    )
+    .min(1),
+  planted: z
+    .array(
+      plantedSchema.superRefine((one, context) => {
+        const problem = one.what === 'amount' ? amountProblem(one.net, one.currency) : null;
+        if (problem !== null) context.addIssue({ code: 'custom', path: ['net'], message: problem });
+      }),
+    )
+    .default([]),
+  /** The agent. If it has a token, sp1101 and sp2502 demand it as bearer. */
+  agent: z
+    .strictObject({
+      referralChannel: z.string().min(1).max(16).default('A0001'),
+      token: z.string().min(1).nullable().default(null),
+    })
+    .default({ referralChannel: 'A0001', token: null }),
+  /** The two methods that need no bankCode (docs/platform.md 2.5, rule 1). */
+  walletMethods: z.array(z.string().min(1)).default(['SBX_WALLET_1', 'SBX_WALLET_2']),
+  reference: referenceSchema.default(REFERENCE_DEFAULTS),
+  reviews: reviewSchema.default(REVIEW_DEFAULTS),
+  pushes: pushSchema.default(PUSH_DEFAULTS),
+  latitude: latitudeSchema.default(LATITUDE_DEFAULTS),
+  hostility: hostilitySchema.default(HOSTILITY_OFF),
+});
+export type Scenario = z.output<typeof scenarioSchema>;
+export type ScenarioInput = z.input<typeof scenarioSchema>;
+
+/** The scenario file cannot be used; the message names each place and problem. */
+export class ScenarioInvalid extends ExpectedError {
+  override readonly name = 'ScenarioInvalid';
+  readonly exitCode = EXIT.usage;
+}
+
+/** Reads a scenario from YAML. Throws `ScenarioInvalid`. */
+export function parseScenario(text: string, path: string): Scenario {
+  let raw: unknown;
+  try {
+    raw = parse(text);
+  } catch (error) {
+    throw new ScenarioInvalid(`${path} is no YAML: ${messageOf(error)}`);
+  }
+  const parsed = scenarioSchema.safeParse(raw);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map((issue) => `  ${issue.path.join('.')}: ${issue.message}`);
+  throw new ScenarioInvalid(`${path} cannot be used:\n${problems.join('\n')}`);
+}
+
+/** Reads a scenario file. Throws `ScenarioInvalid`. */
+export function readScenario(path: string): Scenario {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch {
+    throw new ScenarioInvalid(`${path} cannot be read; give the scenario's file with --scenario.`);
+  }
+  return parseScenario(text, path);
+}
