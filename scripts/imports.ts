@@ -66,7 +66,7 @@ interface Import {
 }
 
 /** All imports of files of ours in a text, and the types that are imported in the middle of it. */
-function importsIn(file: string, text: string): { imports: Import[]; inMiddle: number[] } {
+export function importsIn(file: string, text: string): { imports: Import[]; inMiddle: number[] } {
   const imports: Import[] = [];
   const inMiddle: number[] = [];
   const lineOf = ({ start }: Span): number => text.slice(0, start).split('\n').length;

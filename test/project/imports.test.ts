@@ -114,15 +114,15 @@ test('a type is imported at the top, and its import in the middle of the text is
 });
 
 test('an option imports another one only where its value names it', () => {
-  const texts = { 'src/options/onboarding/demo.ts': imports('../sandbox/server.ts') };
+  const texts = { 'src/options/onboarding-demo/command.ts': imports('../sandbox/server.ts') };
   expect(saidOf(texts, new Map([['onboarding', ['reference']]]))).toEqual([
-    'src/options/onboarding/demo.ts:1: the option onboarding may not import sandbox, which its value does not name in `needs`',
+    'src/options/onboarding-demo/command.ts:1: the option onboarding may not import sandbox, which its value does not name in `needs`',
   ]);
   expect(saidOf(texts, new Map([['onboarding', ['sandbox']]]))).toEqual([]);
 });
 
 test('what is loaded when it is asked for closes no circle', () => {
   const [entry, link] = ['src/ledger/entry.ts', 'src/ledger/chain/link.ts'];
-  const late = `${LATE} = () => import('./chain/link.ts');`;
+  const late = waysTo('./chain/link.ts').find((way) => way.startsWith(LATE))!;
   expect(saidOf({ [entry]: late, [link]: imports('../entry.ts') })).toEqual([]);
 });

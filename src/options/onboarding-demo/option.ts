@@ -1,0 +1,14 @@
+import type { Option } from '../option.ts';
+
+export const onboardingDemo: Option = {
+  name: 'onboarding-demo',
+  about: 'the way from an application to a first statement and a beneficiary, against the sandbox',
+  needs: ['reference', 'onboarding', 'beneficiaries', 'notifications', 'sandbox'],
+  commands: [
+    {
+      usage: 'demo-onboarding [options]',
+      about: 'an application, its approval, the first statement and a beneficiary, against the sandbox',
+      load: async () => (await import('./command.ts')).demoOnboardingCommand,
+    },
+  ],
+};

@@ -1,0 +1,115 @@
+/**
+ * Each option can be taken away by its folder and its lines in the list: what is left has its types and its layers, and the
+ * night runs.
+ *
+ * @module-tag long
+ */
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { copyWithout } from '../../scripts/without-option.ts';
+import { OPTIONS } from '../../src/options/all.ts';
+import { readScenario } from '../../src/options/sandbox/scenario.ts';
+import { createSandbox } from '../../src/options/sandbox/server.ts';
+import { freshDatabaseUrl } from '../support/database.ts';
+
+const TIME_MS = 180_000;
+const BIN = fileURLToPath(new URL('../../node_modules/.bin', import.meta.url));
+const DAY = '2026-03-20';
+
+let scratch: string;
+let folder: string;
+let night: Readonly<Record<string, string>>;
+const sandbox = createSandbox(
+  readScenario(fileURLToPath(new URL('../../config/sandbox.yaml', import.meta.url))),
+);
+
+beforeAll(async () => {
+  scratch = await mkdtemp(join(tmpdir(), 'daybook-without-'));
+  folder = join(scratch, 'copy');
+  const { url } = await sandbox.listen({ port: 0 });
+  night = {
+    PLATFORM_BASE_URL: url,
+    PLATFORM_TIME_ZONE: 'Asia/Shanghai',
+    PLATFORM_MERCHANT_NO: 'SANDBOX-10002',
+    PLATFORM_TOKEN: 'made-up-token-of-10002',
+    DAYBOOK_NOW: '2026-04-01T02:00:00Z',
+  };
+});
+afterAll(async () => {
+  await sandbox.close();
+  await rm(scratch, { recursive: true, force: true });
+});
+
+/** Runs a program in the copy; its output. Rejects with the output of one that fails. */
+async function inCopy(
+  command: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): Promise<string> {
+  const PATH = `${BIN}:${process.env['PATH'] ?? ''}`;
+  const { stdout } = await promisify(execFile)(command, args, {
+    cwd: folder,
+    env: { PATH, ...env },
+    maxBuffer: 64e6,
+  });
+  return stdout;
+}
+
+/** A day read, proven and published, and what `status` says of it. */
+async function nightRuns(): Promise<void> {
+  const DAYBOOK_DATA_DIR = join(scratch, `data-${randomUUID()}`);
+  const env = { ...night, DAYBOOK_DATA_DIR, DATABASE_URL: await freshDatabaseUrl() };
+  const run = JSON.parse(
+    await inCopy('node', ['src/cli/main.ts', 'run', '--from', DAY, '--to', DAY, '--json'], env),
+  ) as { readonly exitCode: number };
+  expect(run.exitCode).toBe(0);
+  const listed = JSON.parse(
+    await inCopy('node', ['src/cli/main.ts', 'statements', 'list', '--json'], env),
+  ) as {
+    readonly day: string;
+    readonly currency: string;
+  }[];
+  expect(listed.map(({ day, currency }) => `${day} ${currency}`).sort()).toEqual([
+    `${DAY} HKD`,
+    `${DAY} JPY`,
+  ]);
+}
+
+/** Checks the types of the program, or of everything. */
+const checkTypes = (...more: readonly string[]): Promise<string> => inCopy('tsc', [...more, '--noEmit']);
+
+test.each(OPTIONS.map(({ name }) => name))('without %s', { timeout: TIME_MS }, async (name) => {
+  await rm(folder, { recursive: true, force: true });
+  const { gone } = copyWithout([name], folder);
+  expect(gone).toContain(name);
+  await checkTypes('-p', 'tsconfig.build.json');
+  await nightRuns();
+});
+
+test(
+  'without any: the core has its types and layers, its tests pass, and the night runs',
+  { timeout: TIME_MS },
+  async () => {
+    await rm(folder, { recursive: true, force: true });
+    const names = OPTIONS.map(({ name }) => name);
+    expect([...copyWithout(names, folder).gone].sort()).toEqual([...names].sort());
+    await checkTypes();
+    expect(await inCopy('node', ['scripts/imports.ts'])).toMatch(/^0 wrong imports/);
+    const told = await inCopy(
+      'vitest',
+      ['run', 'test/ledger', 'test/settings', 'test/cli/help-text.test.ts'],
+      {
+        DAYBOOK_TEST_QUICK: '1',
+      },
+    );
+    expect(told).toMatch(/Tests.* passed/);
+    expect(await inCopy('node', ['src/cli/main.ts', '--help'])).not.toContain('sandbox');
+    await nightRuns();
+  },
+);
