@@ -246,7 +246,9 @@ function troubleOf(error: unknown): string {
     : `${reported}.`;
 }
 
-const whereIs = ({ bucket, endpoint }: S3Place): string => `the object store s3://${bucket} at ${endpoint}`;
+/** For messages. */
+export const whereIs = ({ bucket, endpoint }: S3Place): string =>
+  `the object store s3://${bucket} at ${endpoint}`;
 
 /** The error of `check`: `ObjectStoreRefused` if a person has to do something, else `ObjectStoreUnreachable`. */
 export function s3Refusal(place: S3Place, error: unknown): Error {

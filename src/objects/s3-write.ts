@@ -1,14 +1,5 @@
-/** Writes objects to an S3 bucket: in one piece or in parts, conditional writes, and aborting unfinished uploads. */
-import { Readable } from 'node:stream';
-import {
-  AbortMultipartUploadCommand,
-  ListMultipartUploadsCommand,
-  PutObjectCommand,
-  type ListMultipartUploadsCommandOutput,
-  type PutObjectCommandInput,
-  type S3Client,
-} from '@aws-sdk/client-s3';
-import { Upload } from '@aws-sdk/lib-storage';
+/** Writes objects to an S3 bucket, in one piece or in parts, and conditionally. */
+import { PutObjectCommand, type PutObjectCommandInput } from '@aws-sdk/client-s3';
 import {
   firstBytes,
   joined,
@@ -22,15 +13,14 @@ import {
   type PutOptions,
   type StoredDigest,
 } from './object-store.ts';
+import { PART_BYTES, sendParts, type PutInParts } from './s3-parts.ts';
 import {
   bareEtag,
   objectAt,
-  rootOf,
   type Bucket,
   isConditionFailed,
   isConditionUnknown,
   isMissing,
-  isTimedOut,
   s3Unreachable,
   ETAG_FORMS,
   NO_ETAG_FORM,
@@ -40,10 +30,6 @@ import {
   type Md5,
   type ServerSeen,
 } from './s3-server.ts';
-
-/** Two parts in flight, one being filled, and the first one: an upload holds about 48 MiB. 10,000 parts are 80 GB. */
-const PART_BYTES = 8 * 1024 * 1024;
-const PARTS_IN_FLIGHT_MAX = 2;
 
 interface Writing {
   readonly bucket: Bucket;
@@ -103,20 +89,21 @@ async function send(
   source: MeteredStream,
   { contentType, ifAbsent, ifEtag }: PutOptions,
 ): Promise<Sent | 'there'> {
-  const params = {
-    ...objectAt(writing.bucket, key),
+  const params: PutInParts = {
     ContentType: contentType ?? 'application/octet-stream',
     ...(ifAbsent === true ? { IfNoneMatch: '*' } : {}),
     ...(ifEtag === undefined ? {} : ETAG_FORMS[writing.seen.etagForm]!(ifEtag)),
   };
   const { bytes, rest } = await firstBytes(source.stream, PART_BYTES);
-  if (rest === null) return sendAtOnce(writing, { ...params, Body: bytes });
-  // Not every server that knows the condition knows it at the end of an upload in parts.
-  if (ifAbsent === true && writing.seen.keepsFirst && (await writing.store.head(key)) !== null) {
+  if (rest === null) return sendAtOnce(writing, { ...objectAt(writing.bucket, key), ...params, Body: bytes });
+  try {
+    // Not every server that knows the condition knows it at the end of an upload in parts.
+    if (ifAbsent === true && writing.seen.keepsFirst && (await writing.store.head(key)) !== null)
+      return 'there';
+    await sendParts(writing.bucket, key, params, joined(bytes, rest));
+  } finally {
     await rest.return?.();
-    return 'there';
   }
-  await sendParts(writing.bucket, key, params, joined(bytes, rest));
   return { etag: null };
 }
 
@@ -143,49 +130,6 @@ async function sendAtOnce(
     seen.isAsked = false;
     throw error;
   }
-}
-
-async function sendParts(
-  bucket: Bucket,
-  key: string,
-  params: Omit<PutObjectCommandInput, 'Body'>,
-  bytes: AsyncIterable<Uint8Array>,
-): Promise<void> {
-  const body = Readable.from(bytes, { objectMode: false });
-  const sender = rememberingFailure(bucket.client);
-  try {
-    await new Upload({
-      client: sender.client,
-      params: { ...params, Body: body },
-      partSize: PART_BYTES,
-      queueSize: PARTS_IN_FLIGHT_MAX,
-    }).done();
-  } catch (error) {
-    // The uploader's own abort may have failed too, or the answer to the begin of an upload was lost. If the server
-    // does not answer at all, do not wait again: the next run aborts what is left there.
-    const cause = sender.failure() ?? error;
-    if (!isTimedOut(cause)) await abortUploads(bucket, key).catch(() => undefined);
-    throw cause;
-  } finally {
-    body.destroy();
-  }
-}
-
-/**
- * The uploader ends its source as soon as one part fails, and may throw the error of the other part that waits for that
- * source. The first failed call is the cause.
- */
-function rememberingFailure(client: S3Client): { client: S3Client; failure: () => Error | null } {
-  let failed: Error | null = null;
-  const send = async (command: Parameters<S3Client['send']>[0]): Promise<unknown> => {
-    try {
-      return await client.send(command);
-    } catch (error) {
-      failed ??= error as Error;
-      throw error;
-    }
-  };
-  return { client: Object.create(client, { send: { value: send } }) as S3Client, failure: () => failed };
 }
 
 /** After an upload failed: writes again another way if its condition was the reason. Throws what else it was. */
@@ -215,22 +159,4 @@ async function settleFailed(
     return store.put(key, content, options);
   }
   throw s3Unreachable(bucket.place, error);
-}
-
-/** Aborts every unfinished upload whose key begins with `start`. Throws the error of the SDK. */
-export async function abortUploads(bucket: Bucket, start: string): Promise<void> {
-  const { client, place } = bucket;
-  let marker: { readonly KeyMarker?: string; readonly UploadIdMarker?: string } | null = {};
-  while (marker !== null) {
-    const page: ListMultipartUploadsCommandOutput = await client.send(
-      new ListMultipartUploadsCommand({ Bucket: place.bucket, Prefix: rootOf(bucket) + start, ...marker }),
-    );
-    for (const { Key, UploadId } of page.Uploads ?? []) {
-      await client.send(new AbortMultipartUploadCommand({ Bucket: place.bucket, Key, UploadId }));
-    }
-    marker =
-      page.IsTruncated === true && page.NextKeyMarker !== undefined
-        ? { KeyMarker: page.NextKeyMarker, UploadIdMarker: page.NextUploadIdMarker ?? '' }
-        : null;
-  }
 }

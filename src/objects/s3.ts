@@ -34,7 +34,8 @@ import {
   nothingSeen,
   type Md5,
 } from './s3-server.ts';
-import { abortUploads, putObject } from './s3-write.ts';
+import { abortUploads } from './s3-parts.ts';
+import { putObject } from './s3-write.ts';
 
 const LIST_PAGE_KEYS = 1_000;
 

@@ -5,6 +5,7 @@ import { CreateMultipartUploadCommand, ListMultipartUploadsCommand } from '@aws-
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { digestOf, type ObjectStore } from '../../src/objects/object-store.ts';
 import { openObjectStore } from '../../src/objects/open.ts';
+import { PART_LIMITS } from '../../src/objects/s3-parts.ts';
 import { IDLE_TIMEOUT_MS, TRIES_MAX } from '../../src/objects/s3.ts';
 import { startCuttingProxy, type Cut, type CuttingProxy } from '../support/cutting-proxy.ts';
 import { startProxy } from '../support/proxy.ts';
@@ -106,6 +107,38 @@ describe.each(servers)('%s behind a wire that is cut', (_, start) => {
     expect(Uploads ?? []).toEqual([]);
   });
 
+  test.each(['its content', 'its fence'])('an upload that %s ended leaves no part', async (failing) => {
+    class Gone extends Error {}
+    const gone = () => Promise.reject(new Gone());
+    const content = async function* () {
+      yield* large();
+      if (failing === 'its content') await gone();
+    };
+    const options = failing === 'its fence' ? { fence: { epoch: 1, assertHeld: gone } } : {};
+    await expect(store.put('day.csv', content, options)).rejects.toThrow(Gone);
+    expect(await store.head('day.csv')).toBeNull();
+    if (!server.strict) return;
+    const { Uploads } = await client.send(new ListMultipartUploadsCommand({ Bucket: bucket }));
+    expect(Uploads ?? []).toEqual([]);
+  });
+
+  test('an upload that stands still is found by the next holder, and cannot be completed then', async (context) => {
+    if (!server.strict) return context.skip('this server does not list uploads');
+    const [frozen, thawed] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
+    const assertHeld = async () => {
+      frozen.resolve(undefined);
+      await thawed.promise;
+    };
+    const writing = store.put('m/d=1/a.csv', large, { fence: { epoch: 1, assertHeld } });
+    await frozen.promise;
+    await store.discardUnfinished('m/d=1/', { epoch: 2, assertHeld: () => Promise.resolve() });
+    const { Uploads } = await client.send(new ListMultipartUploadsCommand({ Bucket: bucket }));
+    expect(Uploads ?? []).toEqual([]);
+    thawed.resolve(undefined);
+    await expect(writing).rejects.toMatchObject({ name: 'ObjectStoreUnreachable' });
+    expect(await store.head('m/d=1/a.csv')).toBeNull();
+  });
+
   test('uploads under a place are removed by the holder of the lease alone', async () => {
     const fence = { epoch: 2, assertHeld: () => Promise.reject(new Error('the lease is lost')) };
     await expect(store.discardUnfinished('m/d=1/', fence)).rejects.toThrow('the lease is lost');
@@ -165,6 +198,6 @@ describe('a server that never answers, and stays connected', () => {
   });
 
   test('delays a run by less than two minutes', () => {
-    expect(TRIES_MAX * IDLE_TIMEOUT_MS).toBeLessThan(120_000);
+    expect(TRIES_MAX * IDLE_TIMEOUT_MS + PART_LIMITS.lastAbortMs).toBeLessThan(120_000);
   });
 });

@@ -1,6 +1,6 @@
 /** S3 servers to test with: fauxqs in this process, and a real gateway if the environment names one. */
 import { randomUUID } from 'node:crypto';
-import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
+import { CreateBucketCommand, S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
 import { startFauxqs } from 'fauxqs';
 import type { ObjectStoreSettings, ObjectStore } from '../../src/objects/object-store.ts';
 import { openObjectStore } from '../../src/objects/open.ts';
@@ -40,7 +40,7 @@ export function gatewayServer(): S3Server | null {
   };
 }
 
-export function clientOf(server: S3Server): S3Client {
+export function clientOf(server: S3Server, more: S3ClientConfig = {}): S3Client {
   const { AWS_ENDPOINT_URL_S3, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY } = server.env;
   return new S3Client({
     endpoint: AWS_ENDPOINT_URL_S3!,
@@ -48,6 +48,7 @@ export function clientOf(server: S3Server): S3Client {
     forcePathStyle: true,
     credentials: { accessKeyId: AWS_ACCESS_KEY_ID!, secretAccessKey: AWS_SECRET_ACCESS_KEY! },
     requestChecksumCalculation: 'WHEN_REQUIRED',
+    ...more,
   });
 }
 
