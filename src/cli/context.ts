@@ -4,7 +4,6 @@ import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import type { Transaction } from 'kysely';
 import { pino, type Logger } from 'pino';
-import pretty from 'pino-pretty';
 import { ownVersion } from '../host/files.ts';
 import { isInstalled } from '../host/packages.ts';
 import { messageOf, showableText } from '../ledger/text.ts';
@@ -17,6 +16,7 @@ import { doneBy, type AuditEvent } from '../store/audit.ts';
 import type { Database } from '../store/engine/database.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { observerOf, tracesOf } from './observed.ts';
+import { hasColors, textLog } from './output/log-lines.ts';
 import { createRetryLog } from './output/progress-line.ts';
 import { type GlobalFlags, print, type CommandOutput } from './print.ts';
 import { timesOf, type Times } from './output/text.ts';
@@ -28,9 +28,7 @@ const STOP_WITHIN_MS = 25_000;
 
 /** The log, on stderr: lines of JSON, or readable text on a terminal. */
 export function createLog(level: LogLevel): Logger {
-  const stderr = process.stderr.isTTY
-    ? pretty({ destination: 2, ignore: 'pid,hostname', sync: true })
-    : pino.destination(2);
+  const stderr = process.stderr.isTTY ? textLog(2, hasColors()) : pino.destination(2);
   return pino({ level, base: null, formatters: { log: showableFields } }, stderr);
 }
 

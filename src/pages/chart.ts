@@ -1,11 +1,10 @@
 /** Draws the running balance of a day as SVG, with the breaks marked. The table next to it has the same values. */
-import { scaleLinear } from 'd3-scale';
-import { area, curveStepAfter, line } from 'd3-shape';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { compareAmounts } from '../ledger/money.ts';
 import { wallTime } from '../ledger/wall-time.ts';
 import type { BreakRow } from '../store/breaks/breaks.ts';
 import type { BalancePoint } from '../store/pages/day-rows.ts';
+import { linear, stepArea, stepLine, ticksIn, widenedToTicks } from './chart-lines.ts';
 import { html, when, type Html } from './html.ts';
 import { breakLink } from './parts.ts';
 import type { View } from './view.ts';
@@ -67,23 +66,19 @@ function drawing(view: View, { window, opening, points, breaks, currency }: Bala
     y: Number(balance),
   }));
   const values = places.map(({ y }) => y);
-  const x = scaleLinear([window.beginMs, window.endMs + 1], [EDGE.left, WIDTH - EDGE.right]);
-  const y = scaleLinear([Math.min(...values), Math.max(...values)], [HEIGHT - EDGE.bottom, EDGE.top]).nice(
-    TICKS_UP,
-  );
+  const x = linear([window.beginMs, window.endMs + 1], [EDGE.left, WIDTH - EDGE.right]);
+  const heights = widenedToTicks([Math.min(...values), Math.max(...values)], TICKS_UP);
+  const y = linear(heights, [HEIGHT - EDGE.bottom, EDGE.top]);
   const until = [...places, { x: window.endMs + 1, y: values.at(-1)! }];
   const at = (value: number): string => value.toFixed(1);
   const steps = until.map((one): [number, number] => [x(one.x), y(one.y)]);
-  const stroke = line().curve(curveStepAfter).digits(1)(steps);
-  const below = area()
-    .y0(HEIGHT - EDGE.bottom)
-    .curve(curveStepAfter)
-    .digits(1)(steps);
+  const stroke = stepLine(steps);
+  const below = stepArea(steps, HEIGHT - EDGE.bottom);
   const shown = breaks.map((row) => ({
     row,
     x: x(Math.min(Math.max(row.end_ms, window.beginMs), window.endMs)),
   }));
-  const ticks = y.ticks(TICKS_UP);
+  const ticks = ticksIn(heights, TICKS_UP);
   const labels = axisLabels(ticks, format.locale);
   const lang = format.isOfPage ? null : html` lang="${format.locale}"`;
   return html`<text x="${EDGE.left - 8}" y="${EDGE.top - 12}" text-anchor="end">${currency}</text>

@@ -5,7 +5,8 @@
  * again and again, each time for another share of the batch numbers.
  */
 import type { Cells, RowDifference } from './formats/format.ts';
-import { cellsOf, NoStatement, recordsOf } from './formats/csv.ts';
+import { NoStatement, recordsOf } from './formats/csv.ts';
+import { cellsOf } from './formats/csv-reader.ts';
 
 /** Rows held of both files at once, and differences found: some 200 bytes each. */
 const HELD_ROWS_MAX = 200_000;

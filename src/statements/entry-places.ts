@@ -3,7 +3,7 @@ import type { ObjectStore } from '../objects/object-store.ts';
 import { type StatementRow, statementsOfDay } from '../store/statements/statements.ts';
 import { fetchStatement, StatementDamaged } from './fetch.ts';
 import { columnsOf } from './formats/format.ts';
-import { cellsOf } from './formats/csv.ts';
+import { cellsOf } from './formats/csv-reader.ts';
 import type { Kysely } from 'kysely';
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import type { BusinessDay, LedgerEntry } from '../ledger/entry.ts';

@@ -8,7 +8,8 @@ import { figuresOf } from '../store/account-days.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import type { ManifestRow } from '../store/statements/stored-files.ts';
 import { differingRows, type ComparedFile } from './differing-rows.ts';
-import { CSV, cellsOf, NoStatement, recordsOf } from './formats/csv.ts';
+import { CSV, NoStatement, recordsOf } from './formats/csv.ts';
+import { cellsOf } from './formats/csv-reader.ts';
 import {
   columnsNamed,
   columnsOf,

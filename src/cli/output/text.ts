@@ -1,16 +1,10 @@
 /** What a person reads at a terminal: aligned tables, short wordings, and times. */
-import Table from 'cli-table3';
 import { dayOf } from '../../ledger/business-day.ts';
 import { countedInText, showableText } from '../../ledger/text.ts';
 import { wallSecond } from '../../ledger/wall-time.ts';
 import type { SettingsWithoutPlatform } from '../../settings/settings.ts';
+import { drawTable } from './draw-table.ts';
 import { terminalWidth } from './width.ts';
-
-const NO_LINES = Object.fromEntries(
-  ['top', 'bottom', 'left', 'mid', 'right']
-    .flatMap((side) => [side, `${side}-mid`, `${side}-left`, `${side}-right`])
-    .map((part) => [part, '']),
-);
 
 type Cell = string | number | null;
 type Row = readonly Cell[];
@@ -19,8 +13,7 @@ type Row = readonly Cell[];
 const SENTENCE_WIDTH_GOOD = 30;
 /** It never gets narrower than this; then the terminal breaks the line. */
 const SENTENCE_WIDTH_MIN = 16;
-const GAP = '  ';
-/** The time that drawing takes grows with the square of the rows. */
+/** After so many rows the names of the columns come again. */
 const TABLE_ROWS_MAX = 500;
 
 /** Most items of a list that are shown to a person who did not ask for all. */
@@ -103,22 +96,12 @@ function draw(
   rows: readonly Row[],
   widths: readonly (number | null)[] = [],
 ): string {
-  const aligned = new Table({
-    head: columns.map((column) => column.replace(/^[>~]/, '')),
-    colAligns: columns.map((column) => (column.startsWith('>') ? 'right' : 'left')),
-    colWidths: [...widths],
-    wordWrap: true,
-    chars: { ...NO_LINES, middle: GAP },
-    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
-  });
-  aligned.push(
-    ...rows.map((row) => row.map((cell) => (typeof cell === 'string' ? showableText(cell) : (cell ?? '')))),
+  const drawn = columns.map((column, at) => ({ isRight: column.startsWith('>'), width: widths[at] ?? null }));
+  const heads = columns.map((column) => column.replace(/^[>~]/, ''));
+  const cells = rows.map((row) =>
+    row.map((cell) => (typeof cell === 'string' ? showableText(cell) : String(cell ?? ''))),
   );
-  return aligned
-    .toString()
-    .split('\n')
-    .map((line) => line.trimEnd())
-    .join('\n');
+  return drawTable(drawn, [heads, ...cells]);
 }
 
 export const counted = countedInText;

@@ -1,15 +1,7 @@
 /** Statements as CSV: RFC 4180, UTF-8 without BOM, CRLF; the same rows give the same bytes. */
-import { Readable } from 'node:stream';
-import { CsvError, parse } from 'csv-parse';
 import { stringify } from 'csv-stringify/sync';
-import {
-  type RowCells,
-  type StatementDay,
-  type StatementFormat,
-  type StatementReader,
-  UnreadableRows,
-} from './format.ts';
-import { parse as parseRecord } from 'csv-parse/sync';
+import { csvRows } from './csv-reader.ts';
+import type { RowCells, StatementDay, StatementFormat, StatementReader } from './format.ts';
 
 /** Cells are quoted where they hold a comma, a quote or a line's end; no cell is altered. */
 export const csvText = (rows: readonly RowCells[]): string =>
@@ -52,30 +44,6 @@ export const CSV: StatementFormat & {
   write,
   reader: { hasHeader: true, rows: csvRows },
 };
-
-const BATCH_ROWS = 2_000;
-
-/** Every row, the header first, whatever number of cells it has. Throws `UnreadableRows`, and what reading throws. */
-export async function* csvRows(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<readonly RowCells[]> {
-  const source = Readable.from(bytes, { objectMode: false });
-  const rows = parse({ relax_column_count: true, record_delimiter: '\r\n' });
-  source.on('error', (error) => rows.destroy(error));
-  source.pipe(rows);
-  let batch: RowCells[] = [];
-  try {
-    for await (const row of rows as AsyncIterable<string[]>) {
-      batch.push(row);
-      if (batch.length < BATCH_ROWS) continue;
-      yield batch;
-      batch = [];
-    }
-    if (batch.length > 0) yield batch;
-  } catch (error) {
-    throw error instanceof CsvError ? new UnreadableRows(error.message) : error;
-  } finally {
-    source.destroy();
-  }
-}
 
 const LINE_END = '\r\n';
 /** Longer than any record of ours, so that a file of another kind is not collected in memory as one record. */
@@ -126,14 +94,3 @@ function splitRecords(lines: readonly string[]): { complete: readonly string[]; 
 }
 
 const hasOddQuotes = (line: string): boolean => line.includes('"') && line.split('"').length % 2 === 0;
-
-export function cellsOf(record: string): readonly string[] | null {
-  if (!record.includes('"')) return record.split(',');
-  try {
-    const [cells] = parseRecord(record, { record_delimiter: LINE_END });
-    return cells ?? null;
-  } catch (error) {
-    if (error instanceof CsvError) return null;
-    throw error;
-  }
-}
