@@ -2,7 +2,6 @@
  * The error for refused settings. It lists every problem at once, each with its key and an example, and shows no
  * secret.
  */
-import { distance } from 'fastest-levenshtein';
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 
 export interface SettingsProblem {
@@ -39,4 +38,16 @@ export function didYouMean(name: string, known: readonly string[]): string | nul
     .filter(({ candidate, wrong }) => wrong <= Math.floor(plain(candidate).length / 3))
     .sort((a, b) => a.wrong - b.wrong);
   return near[0]?.candidate ?? null;
+}
+
+/** How many characters to insert, leave out or replace to make one word of the other (Levenshtein). */
+export function distance(one: string, other: string): number {
+  let above = Array.from({ length: other.length + 1 }, (_, at) => at);
+  for (const [row, character] of [...one].entries()) {
+    const next = [row + 1];
+    for (let at = 0; at < other.length; at += 1)
+      next.push(Math.min(above[at]! + Number(character !== other[at]), above[at + 1]! + 1, next[at]! + 1));
+    above = next;
+  }
+  return above.at(-1)!;
 }
