@@ -7,7 +7,11 @@ import { didYouMean, distance } from '../../src/settings/problem.ts';
 const word = fc.string({ unit: fc.constantFrom(...'abcd_'), maxLength: 12 });
 
 test('the distance is the same as elsewhere', () => {
-  fc.assert(fc.property(word, word, (one, other) => expect(distance(one, other)).toBe(theirs(one, other))));
+  fc.assert(
+    fc.property(word, word, (one, other) => {
+      expect(distance(one, other)).toBe(theirs(one, other));
+    }),
+  );
 });
 
 test('the nearest name is meant if a third of it is wrong at most', () => {
