@@ -2,12 +2,12 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PAGES_CONNECTIONS, pagesShown } from '../src/cli/pages.ts';
+import { PAGES_CONNECTIONS, pagesShown } from '../src/options/pages/shown.ts';
 import { createDirectoryStore } from '../src/objects/directory.ts';
 import { clockOf } from '../src/run/app.ts';
 import { loadSettings } from '../src/settings/load.ts';
 import { openDatabase } from '../src/store/engine/connection.ts';
-import { createPagesServer } from '../src/web/pages-server.ts';
+import { createPagesServer } from '../src/options/pages/server.ts';
 import { givenInput } from './input.ts';
 
 const { databaseUrl, zone, now } = givenInput() as { databaseUrl: string; zone: string; now: string };

@@ -35,8 +35,6 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
   statements: [...edges, 'signing'],
   run: [...edges, 'signing', 'sync', 'reconcile', 'statements', 'settings', 'queue', 'alerts'],
   observe: [...core, 'platform', 'store', 'queue', 'run'],
-  access: [...core, 'store', 'settings'],
-  pages: [...core, 'store', 'statements', 'run', 'access'],
   library: ['ledger', 'signing', 'statements'],
   jobs: ['run', 'settings', LIST],
   web: ANYTHING,

@@ -123,11 +123,6 @@ const CORE: readonly CommandEntry[] = [
     load: async () => (await import('./queue.ts')).jobsCommand,
   },
   {
-    usage: 'access [options]',
-    about: 'who may log in at the pages of `serve`',
-    load: async () => (await import('./access.ts')).accessCommand,
-  },
-  {
     usage: 'migrate [options]',
     about: 'bring the database to this version; repeating it does nothing',
     load: async () => (await import('./maintenance.ts')).migrateCommand,

@@ -3,7 +3,8 @@ import { beneficiaries } from './beneficiaries/option.ts';
 import { notifications } from './notifications/option.ts';
 import { onboarding } from './onboarding/option.ts';
 import { onboardingDemo } from './onboarding-demo/option.ts';
-import type { Option } from './option.ts';
+import type { Option, PagesPart } from './option.ts';
+import { pages } from './pages/option.ts';
 import { reference } from './reference/option.ts';
 import { sandbox } from './sandbox/option.ts';
 
@@ -13,6 +14,11 @@ export const OPTIONS: readonly Option[] = [
   onboarding,
   beneficiaries,
   notifications,
+  pages,
   sandbox,
   onboardingDemo,
 ];
+
+/** The pages; null where no option has any. */
+export const loadPages = async (): Promise<PagesPart | null> =>
+  (await OPTIONS.find((option) => option.pages !== undefined)?.pages?.()) ?? null;

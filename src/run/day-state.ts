@@ -2,7 +2,7 @@
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { dayWindow } from '../ledger/business-day.ts';
 import { covers, overlaps } from '../ledger/window.ts';
-import { beganAtZero, openBreaksOn, type AccountFacts } from '../store/pages/day-facts.ts';
+import { beganAtZero, openBreaksOn, type AccountFacts } from '../store/day-facts.ts';
 
 /** In the order in which they are explained to people. */
 export const DAY_STATES = [

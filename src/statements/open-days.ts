@@ -9,7 +9,7 @@ import { wallSecond } from '../ledger/wall-time.ts';
 import { addAmounts, compareAmounts, moneyText, subtractAmounts } from '../ledger/money.ts';
 import type { DB } from '../store/engine/schema.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
-import { dayFacts, openBreaksOn, type AccountFacts } from '../store/pages/day-facts.ts';
+import { dayFacts, openBreaksOn, type AccountFacts } from '../store/day-facts.ts';
 
 /**
  * The days of the month by which an account is judged, in order: from `first`, its first day with figures, on, and every

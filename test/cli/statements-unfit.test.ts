@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { manifestFileNextTo } from '../../src/statements/keys.ts';
 import type { StatementRow } from '../../src/store/statements/statements.ts';
-import { showPages } from '../support/pages.ts';
+import { showPages } from '../options/pages/support.ts';
 import { MERCHANT, objectsOf, openStage, scenario, type Stage } from '../support/stage.ts';
 import { daybook, envOf, type Env } from './daybook.ts';
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { readXlsx } from 'hucre/xlsx';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Manifest } from '../../src/statements/manifest.ts';
-import { showPages, type ShownPages } from '../support/pages.ts';
+import { showPages, type ShownPages } from '../options/pages/support.ts';
 import { pagesOf, textOf } from '../support/read-pdf.ts';
 import { MERCHANT, openStage, scenario, type Stage } from '../support/stage.ts';
 import { daybook, envOf, type Env } from './daybook.ts';

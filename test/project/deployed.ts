@@ -2,7 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { parseAllDocuments } from 'yaml';
-import { openAccess } from '../../src/access/open.ts';
+import { openAccess } from '../../src/options/pages/access/open.ts';
 import { createCompleteProgram } from '../../src/cli/program.ts';
 import { loadSettings } from '../../src/settings/load.ts';
 import type { Settings } from '../../src/settings/settings.ts';

@@ -91,8 +91,8 @@ test('it holds the built program and what that reads, and nothing of its making'
   );
   // Of the source what is read as it is: style sheet and icon of the pages.
   expect(paths.filter((path) => path.startsWith('src/')).sort()).toEqual([
-    'src/pages/assets/icon.svg',
-    'src/pages/assets/pages.css',
+    'src/options/pages/html/assets/icon.svg',
+    'src/options/pages/html/assets/pages.css',
   ]);
   expect(
     paths.filter((path) => /(?<!\.d)\.ts$|\.test\.|(^|\/)(test|bench|scripts|decisions)\//.test(path)),

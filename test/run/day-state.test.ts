@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { dayWindow } from '../../src/ledger/business-day.ts';
 import { dayNotes, dayState } from '../../src/run/day-state.ts';
-import type { AccountFacts } from '../../src/store/pages/day-facts.ts';
+import type { AccountFacts } from '../../src/store/day-facts.ts';
 
 const CLOCK = { zone: 'Asia/Shanghai', today: '2026-03-10' };
 const window = (from: string, to = from) => ({

@@ -10,7 +10,7 @@ import {
   unreportedRevisions,
   type RevisedDay,
 } from '../../src/store/statements/record-published.ts';
-import { revisedDays } from '../../src/store/pages/downloaded.ts';
+import { revisedDays } from '../../src/store/downloaded.ts';
 import { openBook, MERCHANT } from '../statements/book.ts';
 import { freshDatabase } from '../support/database.ts';
 import { accountEntries } from '../support/ledger-entries.ts';

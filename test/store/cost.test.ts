@@ -18,7 +18,7 @@ import type { Database } from '../../src/store/engine/database.ts';
 import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
 import { startRun } from '../../src/store/runs.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
-import { dayFacts } from '../../src/store/pages/day-facts.ts';
+import { dayFacts } from '../../src/store/day-facts.ts';
 import { firstDueOf, entriesOfDays, pastOfDays } from '../../src/store/statements/past-of-days.ts';
 import { monthRows } from '../../src/statements/month.ts';
 import { publishedDays } from '../../src/store/statements/stored-files.ts';

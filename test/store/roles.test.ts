@@ -19,13 +19,13 @@ import type { DB } from '../../src/store/engine/schema.ts';
 import { keyPairOf, readSigningKey, type SigningKey, readSignature } from '../../src/signing/minisign.ts';
 import { closeMonth } from '../../src/statements/close.ts';
 import { monthOf } from '../../src/statements/month.ts';
-import { beginSession, endSession, findSession } from '../../src/store/page-sessions.ts';
+import { beginSession, endSession, findSession } from '../../src/options/pages/access/stored.ts';
 import { prunableRows, pruneRows } from '../../src/store/prune.ts';
 import { openPlatformLimit } from '../../src/store/platform-limit.ts';
 import { accepted, inReview, onboardingResult } from '../options/notifications/subjects.ts';
 import { KEYS, NOW, serveOver } from '../options/notifications/support.ts';
 import { createInboxWatch } from '../../src/options/notifications/watch.ts';
-import { FORM_TOKEN, showPages } from '../support/pages.ts';
+import { FORM_TOKEN, showPages } from '../options/pages/support.ts';
 import { MERCHANT, openStage, type Stage } from '../support/stage.ts';
 
 const ROLES = ['migrate', 'job', 'inbox', 'prune', 'read-only', 'pages'] as const;

@@ -10,7 +10,7 @@ import { endConditions } from '../../alerts/outbox.ts';
 import { reportNotStarted, runWatchdog, withAlerting } from '../../cli/alerts.ts';
 import { createLog, offlineSettings, print, stopSignal, withApp } from '../../cli/context.ts';
 import { metricsOf, metricsPage, withOwnConnection } from '../../cli/observed.ts';
-import { withPages } from '../../cli/pages.ts';
+import { loadPages } from '../all.ts';
 import { lines } from '../../cli/output/text.ts';
 
 const HELP = `
@@ -92,9 +92,10 @@ async function withServingHouse(
   await withApp(settings, (app) =>
     withOwnConnection(settings, app.database, async (db) => {
       const page = metrics && (await metricsPage(metrics, { settings, db, now: app.now }));
-      await withPages(settings, app, (pages) =>
-        work({ ...app, readinessDb: db, ...(page && { metrics: page }), ...(pages && { pages }) }),
-      );
+      const serving = { ...app, readinessDb: db, ...(page && { metrics: page }) };
+      const pages = settings.pagesListen === null ? null : await loadPages();
+      if (pages === null) return work(serving);
+      return pages.withPages(settings, app, (shown) => work({ ...serving, ...(shown && { pages: shown }) }));
     }),
   );
 }

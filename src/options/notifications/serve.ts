@@ -12,8 +12,7 @@ import { adoptSecretKey } from '../../store/secrets/key-check.ts';
 import type { DB } from '../../store/engine/schema.ts';
 import { UnknownSecretKey } from '../../store/secrets/secrets.ts';
 import { type MetricsPage, createReadiness } from '../../web/readiness.ts';
-import { addPages, createPagesServer } from '../../web/pages-server.ts';
-import type { PagesDeps } from '../../web/pages/context.ts';
+import type { ShownPages } from '../option.ts';
 import { createHealthServer, listenOn, type WebEvent } from '../../web/server.ts';
 import { createInboxServer } from './server.ts';
 
@@ -55,7 +54,7 @@ export interface ServeApp extends Pick<App, 'database' | 'now'> {
   /** Served at `healthListen`, if set. */
   readonly metrics?: MetricsPage;
   /** What is shown at `pagesListen`; nothing if there is none. */
-  readonly pages?: PagesDeps;
+  readonly pages?: ShownPages;
 }
 
 /**
@@ -98,13 +97,12 @@ export async function serve(
     ...proxies,
   });
   const health = healthListen === null ? null : createHealthServer({ readiness, metrics, onRefusal });
-  const shown = pages && { ...pages, ...proxies };
   // Pages share the port of the notifications only where both are set to the same one.
   const ownPages =
-    shown && pagesListen && !isSameAddress(pagesListen, listen)
-      ? createPagesServer({ ...shown, onRefusal: onPagesRefusal })
+    pages && pagesListen && !isSameAddress(pagesListen, listen)
+      ? pages.createServer({ ...proxies, onRefusal: onPagesRefusal })
       : null;
-  if (shown && pagesListen && ownPages === null) addPages(server, { ...shown, onRefusal });
+  if (pages && pagesListen && ownPages === null) pages.addTo(server, { ...proxies, onRefusal });
   const stop = async (): Promise<void> => {
     await Promise.all(
       [server, ...(ownPages === null ? [] : [ownPages])].map((one) => closeWithin(one, drainMs)),
@@ -121,7 +119,7 @@ export async function serve(
     return {
       url,
       healthUrl,
-      pagesUrl: shown && pagesListen ? pagesUrl : null,
+      pagesUrl: pages && pagesListen ? pagesUrl : null,
       ended: aborted(signal).then(stop),
     };
   } catch (error) {

@@ -28,7 +28,7 @@ import { createProgressLine } from '../../cli/output/progress-line.ts';
 import { runDocument, accountDaysTable, breakTexts } from '../../cli/output/run-text.ts';
 import { counted, lines, timesOf } from '../../cli/output/text.ts';
 import { PORT_DEFAULT } from './command.ts';
-import { pagesShown } from '../../cli/pages.ts';
+import { loadPages } from '../all.ts';
 
 const SCENARIO = packageFile('config/sandbox.yaml');
 const SETTINGS_FILE = '.daybook/demo.yaml';
@@ -182,18 +182,18 @@ const DEMO_PAGES: ListenAddress = { host: '127.0.0.1', port: 8082 };
 async function showDemoPages(
   app: PlatformApp,
   signal: AbortSignal,
-  show: (url: string) => Promise<void>,
+  show: (url: string | null) => Promise<void>,
 ): Promise<void> {
   // Loading the server takes long, and a script has no use for it.
-  const { createPagesServer } = await import('../../web/pages-server.ts');
   const { listenOn, ListenRefused } = await import('../../web/server.ts');
-  const pages = await pagesShown({ ...app.settings, pagesListen: DEMO_PAGES }, app);
-  const deps = { ...pages!, onRefusal: () => undefined };
-  let server = createPagesServer(deps);
+  const pages = await (await loadPages())?.shown({ ...app.settings, pagesListen: DEMO_PAGES }, app);
+  if (pages === undefined || pages === null) return show(null);
+  const serving = { onRefusal: () => undefined };
+  let server = pages.createServer(serving);
   const url = await listenOn(server, DEMO_PAGES).catch(async (error: unknown) => {
     if (!(error instanceof ListenRefused)) throw error;
     // Somebody else has the port.
-    server = createPagesServer(deps);
+    server = pages.createServer(serving);
     return listenOn(server, { ...DEMO_PAGES, port: 0 });
   });
   try {

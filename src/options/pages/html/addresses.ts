@@ -1,0 +1,56 @@
+/** The addresses of the pages. A merchant, currency or entry number is always one part of the path. */
+import { ALWAYS_PUBLISHED } from '../../../ledger/statement-formats.ts';
+import type { Account, BusinessDay } from '../../../ledger/entry.ts';
+
+const path = (...parts: readonly string[]): string => `/${parts.map(encodeURIComponent).join('/')}`;
+
+export const monthAddress = (merchantNo: string, month: string): string => path('m', merchantNo, month);
+
+export const dayAddress = (account: Account, day: BusinessDay): string => dayAddresses(account)(day);
+
+/** The addresses of an account's days, where there are many of them. */
+export function dayAddresses({ merchantNo, currency }: Account): (day: BusinessDay) => string {
+  const account = path('m', merchantNo, currency);
+  return (day) => `${account}/${day}`;
+}
+
+/** Browsers take a part that is one or two dots for a step in the path, so such a number goes into the query. */
+export const entryAddress = (merchantNo: string, batchNo: string): string =>
+  /^\.{0,2}$/.test(batchNo)
+    ? `/entry?${String(new URLSearchParams({ merchant: merchantNo, number: batchNo }))}`
+    : path('entry', merchantNo, batchNo);
+
+export const breakAddress = (id: number): string => `/breaks/${id}`;
+
+export const monthDownloadAddress = (merchantNo: string, month: string): string =>
+  path('download', merchantNo, `${month}.zip`);
+
+/** The month's overview, to read and sign. */
+export const monthPdfAddress = (merchantNo: string, month: string): string =>
+  path('download', merchantNo, `${month}.pdf`);
+
+export const dayDownloadAddress = (
+  { merchantNo, currency }: Account,
+  day: BusinessDay,
+  revision: number,
+  format: string = ALWAYS_PUBLISHED,
+): string =>
+  addressWith(path('download', merchantNo, currency, day), {
+    revision,
+    format: format === ALWAYS_PUBLISHED ? null : format,
+  });
+
+/** The same address with other values in its query; null takes one away. The order of the others stays. */
+export function addressWith(
+  address: string,
+  change: Readonly<Record<string, string | number | null>>,
+): string {
+  const [base = '', query = ''] = address.split('?', 2);
+  const values = new URLSearchParams(query);
+  for (const [name, value] of Object.entries(change)) {
+    if (value === null) values.delete(name);
+    else values.set(name, String(value));
+  }
+  const text = String(values);
+  return text === '' ? base : `${base}?${text}`;
+}

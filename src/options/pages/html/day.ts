@@ -1,0 +1,209 @@
+/** The page of an account's day: figures, balance, entries, breaks, revisions and certificates. */
+import { explain } from '../../../ledger/hints/stories.ts';
+import { sameStated } from '../../../ledger/chain/figures.ts';
+import type { Account, BusinessDay } from '../../../ledger/entry.ts';
+import { type AccountDayRow, figuresOf } from '../../../store/account-days.ts';
+import { knownBreak } from '../../../store/breaks/breaks.ts';
+import type { Adjustment } from '../../../store/month-close.ts';
+import type { BreaksFound } from '../stored.ts';
+import type { UnreadableWithin } from '../../../store/quarantine.ts';
+import type { CertificateRow, StatementRow } from '../../../store/statements/statements.ts';
+import { dayAddress, dayDownloadAddress, monthAddress } from './addresses.ts';
+import { chart, type BalanceDrawn } from './chart.ts';
+import { adjustmentLink } from './close.ts';
+import { rowsSection, type RowsShown } from './day-rows.ts';
+import { filled } from './format.ts';
+import { html, when, type Html, type Part } from './html.ts';
+import { stateMark, type DayMark } from './months.ts';
+import { revisionsSection, type ComparisonShown } from './revisions.ts';
+import { breakLink, link, table } from './parts.ts';
+import { page, type View } from './view.ts';
+
+const UNREADABLE_SHOWN_MAX = 20;
+
+interface DayShown {
+  readonly account: Account;
+  readonly day: BusinessDay;
+  /** Null where the previous days were not read, or precede the account's first entry. */
+  readonly before: BusinessDay | null;
+  readonly after: BusinessDay;
+  readonly mark: DayMark;
+  /** Whether it was read completely but not reconciled yet. */
+  readonly isUnreconciled: boolean;
+  /** The close of its month, and how the day differs from it; null where the month is not closed. */
+  readonly closed: { readonly number: number; readonly adjustment: Adjustment | null } | null;
+  /** Null where no figures are known. */
+  readonly figures: AccountDayRow | null;
+  /** All revisions, the newest first. */
+  readonly revisions: readonly StatementRow[];
+  readonly comparison: ComparisonShown | null;
+  /** Null where there is nothing to draw. */
+  readonly balance: BalanceDrawn | null;
+  readonly rows: RowsShown;
+  readonly found: BreaksFound;
+  readonly unreadable: readonly UnreadableWithin[];
+  /** By time; of all, the first ones. */
+  readonly certificates: readonly CertificateRow[];
+  readonly certificatesInAll: number;
+}
+
+export function dayPage(view: View, shown: DayShown): string {
+  const { texts, format } = view;
+  const { account, day, figures, revisions, balance } = shown;
+  const title = (shownDay: string): string => texts.day.title(account.merchantNo, account.currency, shownDay);
+  const month = monthAddress(account.merchantNo, day.slice(0, 7));
+  const [current] = revisions;
+  return page(view, {
+    title: title(format.plain.day(day)),
+    section: 'months',
+    content: html`<h1>${filled(title, format.shown.day(day))}</h1>
+      <p>
+        ${stateMark(view, shown.mark)}
+        <span class="soft"
+          >${shown.isUnreconciled ? texts.day.unreconciled : texts.stateMeaning[shown.mark.state]}</span
+        >
+      </p>
+      ${when(shown.closed !== null, () => closedPart(view, shown.closed!))}
+      <ul class="links paging">
+        ${when(shown.before !== null, () => html`<li>${link(dayAddress(account, shown.before!), texts.day.dayBefore)}</li>`)}
+        <li>${link(dayAddress(account, shown.after), texts.day.dayAfter)}</li>
+        <li>${link(`${month}?currency=${encodeURIComponent(account.currency)}`, texts.day.month)}</li>
+        ${when(current !== undefined, () => downloads(view, account, day, current!.revision))}
+      </ul>
+      <h2 id="figures">${texts.day.figures}</h2>
+      ${figuresTable(view, figures, current)} ${breaksSection(view, shown.found)}
+      ${unreadableSection(view, shown.unreadable.slice(0, UNREADABLE_SHOWN_MAX), shown.unreadable.length)}
+      ${when(
+        balance !== null,
+        () =>
+          html`<h2>${texts.day.chart}</h2>
+            ${chart(view, balance!)}`,
+      )}
+      ${rowsSection(view, account, shown.rows)}
+      ${revisionsSection(view, account, revisions, shown.comparison)} ${certificatesSection(view, shown)}`,
+  });
+}
+
+const closedPart = (view: View, { number, adjustment }: NonNullable<DayShown['closed']>): Html =>
+  adjustment === null
+    ? html`<p class="soft">${view.texts.close.ofDay(number)}</p>`
+    : html`<p class="said">${view.texts.close.dayAdjusts(number)} ${adjustmentLink(view, adjustment)}</p>`;
+
+/** Links to the statement as CSV, and in each other format. */
+function downloads({ texts }: View, account: Account, day: BusinessDay, revision: number): Part {
+  const address = (format?: string): string => dayDownloadAddress(account, day, revision, format);
+  return [
+    html`<li>${link(address(), texts.day.download(revision))}</li>`,
+    ...Object.entries(texts.formats).map(
+      ([format, name]) => html`<li>${link(address(format), texts.day.downloadAs(name))}</li>`,
+    ),
+  ];
+}
+
+type Figures = Pick<
+  StatementRow,
+  | 'opening'
+  | 'credit_total'
+  | 'credit_count'
+  | 'debit_total'
+  | 'debit_count'
+  | 'closing'
+  | 'verdict'
+  | 'break_count'
+>;
+
+function figuresTable(view: View, known: AccountDayRow | null, published: StatementRow | undefined): Html {
+  const { texts, format } = view;
+  const { day } = texts;
+  if (known === null && published === undefined) return html`<p>${day.noFigures}</p>`;
+  const rows: readonly (readonly [name: string, cell: (figures: Figures) => string])[] = [
+    [day.opening, ({ opening }) => format.amount(opening)],
+    [day.credits, ({ credit_total: total }) => format.amount(total)],
+    [day.debits, ({ debit_total: total }) => format.amount(total)],
+    [day.closing, ({ closing }) => format.amount(closing)],
+    [day.creditCount, ({ credit_count: count }) => format.count(count)],
+    [day.debitCount, ({ debit_count: count }) => format.count(count)],
+    [day.verdict, ({ verdict }) => verdictText(view, verdict)],
+    [day.breaks, ({ break_count: count }) => format.count(count)],
+  ];
+  const isDue = known !== null && known.is_due && published !== undefined;
+  return html`${table({ by: 'figures' }, rows, [
+    [null, ([name]) => name, 'name'],
+    [day.known, ([, cell]) => known && cell(known), 'number'],
+    [
+      published === undefined ? texts.month.notPublished : day.published(published.revision),
+      ([, cell]) => published && cell(published),
+      'number',
+    ],
+  ])}
+  ${when(isDue, () => html`<p class="said">${isAlike(known!, published!) ? day.dueUnseen : day.due}</p>`)}`;
+}
+
+const isAlike = (known: AccountDayRow, published: StatementRow): boolean =>
+  sameStated(figuresOf(known), figuresOf(published));
+
+const verdictText = ({ texts }: View, verdict: string): string =>
+  verdict === 'broken' || verdict === 'reordered' ? texts.state[verdict] : texts.day.continuous;
+
+const breaksSection = (view: View, { breaks, inAll }: BreaksFound): Part =>
+  when(
+    breaks.length > 0,
+    () =>
+      html`<h2>${view.texts.day.breaks}</h2>
+        ${when(inAll > breaks.length, () => html`<p class="soft">${view.texts.day.breaksMore(view.format.count(breaks.length), view.format.count(inAll))}</p>`)}
+        <ul>
+          ${breaks.map(
+            (row) =>
+              html`<li>
+                ${breakLink(view, row.id)}
+                <span class="s ${row.status}"
+                  >${view.texts.caseState[row.status as 'open' | 'resolved']}</span
+                >
+                ${explain(knownBreak(row))}${when(row.note !== null, () => html` <q>${row.note}</q>`)}
+              </li> `,
+          )}
+        </ul>`,
+  );
+
+function certificatesSection(view: View, { certificates, certificatesInAll }: DayShown): Html {
+  const { texts, format } = view;
+  const { day } = texts;
+  if (certificates.length === 0)
+    return html`<h2>${day.certificates}</h2>
+      <p>${day.noCertificate}</p>`;
+  const at = (ms: number): Part => format.shown.instant(new Date(ms));
+  return html`<h2 id="certificates">${day.certificates}</h2>
+    <p class="soft">${day.certificatesOf}</p>
+    ${table({ by: 'certificates' }, certificates, [
+      [day.spanFrom, (one) => at(one.begin_ms), 'line'],
+      [day.spanTo, (one) => at(one.end_ms), 'line'],
+      [day.total, (one) => format.count(one.total), 'number'],
+      [day.distinct, (one) => format.count(one.distinct_count), 'number'],
+      [day.quarantined, (one) => format.count(one.quarantined_count), 'number'],
+      [day.certified, (one) => format.shown.instant(one.certified_at), 'line'],
+    ])}
+    ${when(certificatesInAll > certificates.length, () => html`<p>${day.certificatesMore(format.count(certificatesInAll - certificates.length))}</p>`)}`;
+}
+
+/** `inAll`: how many there are; `entries` may be only the first of them. */
+const unreadableSection = (
+  { texts, format }: View,
+  entries: readonly UnreadableWithin[],
+  inAll: number,
+): Part =>
+  when(
+    entries.length > 0,
+    () =>
+      html`<h2>${texts.unreadable.title}</h2>
+        <p class="soft">${texts.unreadable.meaning}</p>
+        <ul>
+          ${entries.map(
+            ({ id, batchNo, reason, acknowledgedAt }) =>
+              html`<li>
+                ${batchNo ?? texts.unreadable.numberless(id)}:
+                ${reason}${when(acknowledgedAt !== null, () => html` (${texts.unreadable.acknowledged})`)}
+              </li> `,
+          )}
+        </ul>
+        ${when(inAll > entries.length, () => html`<p>${texts.unreadable.more(format.count(inAll - entries.length))}</p>`)}`,
+  );

@@ -1,0 +1,153 @@
+/** The page of an entry by its number: what it held over time, adjacent breaks, its lines in the statements. */
+import type { EntryPlaces } from '../../../statements/entry-places.ts';
+import type { EntryContent, EntryHistory } from '../../../store/entry-history.ts';
+import type { QuarantineRow } from '../../../store/quarantine.ts';
+import { knownBreak, type BreakRow } from '../../../store/breaks/breaks.ts';
+import { explain } from '../../../ledger/hints/stories.ts';
+import { addressWith, dayAddress, dayDownloadAddress, entryAddress } from './addresses.ts';
+import { filled } from './format.ts';
+import { html, when, type Html, type Part } from './html.ts';
+import type { Texts } from './texts/en.ts';
+import { amountColumns, breakLink, dayTime, link, table } from './parts.ts';
+import { page, type View } from './view.ts';
+
+export interface EntryAsked {
+  readonly merchant: string;
+  readonly number: string;
+}
+
+export interface NumberFound {
+  readonly entries: readonly EntryHistory[];
+  readonly unreadable: readonly QuarantineRow[];
+}
+
+/** The form, with what was found if several merchants have the number, or no entry has it. Null before it is asked. */
+export const findPage = (view: View, asked: EntryAsked, found: NumberFound | null): string =>
+  page(view, {
+    title: view.texts.entry.find,
+    section: 'entry',
+    content: html`<h1>${view.texts.entry.find}</h1>
+      ${form(view, asked)} ${when(found !== null, () => foundPart(view, asked.number, found!))}`,
+  });
+
+const foundPart = (view: View, number: string, { entries, unreadable }: NumberFound): Html => {
+  const { entry } = view.texts;
+  const none = unreadable.length === 0 ? entry.unknown(number) : entry.onlyUnreadable(number);
+  return html`${
+    entries.length === 0
+      ? html`<p role="status">${none}</p>`
+      : html`<p>${entry.several}</p>
+          <ul>
+            ${entries.map(({ merchantNo }) => html`<li>${link(entryAddress(merchantNo, number), number)} ${entry.of(merchantNo)}</li>`)}
+          </ul>`
+  }
+  ${unreadablePart(view, unreadable)}`;
+};
+
+const unreadableEnd = (texts: Texts['entry'], { released_at, acknowledged_at }: QuarantineRow): string =>
+  released_at !== null
+    ? texts.unreadableReleased
+    : acknowledged_at !== null
+      ? texts.unreadableAcknowledged
+      : '';
+
+const unreadablePart = ({ texts, format }: View, unreadable: readonly QuarantineRow[]): Part =>
+  when(
+    unreadable.length > 0,
+    () =>
+      html`<h2>${texts.entry.unreadable}</h2>
+        <ul>
+          ${unreadable.map(
+            (row) =>
+              html`<li>
+                ${row.id}, ${texts.entry.of(row.merchant_no)}: ${row.reason}
+                (${filled(texts.entry.unreadableSince, format.shown.instant(row.first_seen_at))}${unreadableEnd(texts.entry, row)})
+              </li>`,
+          )}
+        </ul>
+        <p class="soft">${texts.entry.unreadableRead}</p>`,
+  );
+
+const form = ({ texts }: View, { merchant, number }: EntryAsked): Html =>
+  html`<form class="line" method="get" action="/entry" role="search">
+    <p>
+      <label for="number">${texts.entry.number}</label
+      ><input id="number" name="number" type="search" required value="${number}" />
+    </p>
+    <p>
+      <label for="merchant">${texts.entry.merchant}</label
+      ><input id="merchant" name="merchant" value="${merchant}" />
+    </p>
+    <p><button>${texts.entry.search}</button></p>
+  </form>`;
+
+export interface EntryShown {
+  readonly batchNo: string;
+  readonly history: EntryHistory;
+  readonly breaks: readonly BreakRow[];
+  readonly unreadable: readonly QuarantineRow[];
+  /** Null until requested: complete files are read for them. */
+  readonly places: EntryPlaces | null;
+}
+
+export function entryPage(view: View, shown: EntryShown): string {
+  const { texts, format } = view;
+  const { batchNo, history, breaks, places } = shown;
+  const title = texts.entry.title(batchNo);
+  return page(view, {
+    title,
+    section: 'entry',
+    content: html`<h1>${title}</h1>
+      <p>${texts.entry.of(history.merchantNo)}</p>
+      ${when(history.vanishedAt !== null, () => html`<p class="said wrong">${filled(texts.entry.vanished, format.shown.instant(history.vanishedAt!))}</p>`)}
+      ${when(history.absentSince !== null, () => html`<p class="said">${filled(texts.entry.absent, format.shown.instant(history.absentSince!))}</p>`)}
+      <h2 id="contents">${texts.entry.contents}</h2>
+      ${contentsTable(view, history)}
+      <h2>${texts.entry.breaks}</h2>
+      ${
+        breaks.length === 0
+          ? html`<p>${texts.entry.noBreaks}</p>`
+          : html`<ul>
+              ${breaks.map((row) => html`<li>${breakLink(view, row.id)} <span class="s ${row.status}">${texts.caseState[row.status as 'open' | 'resolved' | 'healed']}</span> ${explain(knownBreak(row))}</li>`)}
+            </ul>`
+      }
+      ${unreadablePart(view, shown.unreadable)}
+      <h2 id="places">${texts.entry.places}</h2>
+      ${places === null ? html`<p>${link(`${addressWith(view.address, { lines: 'yes' })}#places`, texts.entry.placesShow)}</p>` : placesPart(view, history.merchantNo, places)}`,
+  });
+}
+
+function contentsTable(view: View, { merchantNo, contents }: EntryHistory): Html {
+  const { texts, format } = view;
+  const toDay = ({ currency, bookedAt }: EntryContent['entry']): Html => {
+    const day = bookedAt.slice(0, 10);
+    const address = addressWith(dayAddress({ merchantNo, currency }, day), { q: bookedAt.slice(11) });
+    return link(`${address}#rows`, dayTime(view, day));
+  };
+  return table<EntryContent>({ by: 'contents' }, contents, [
+    [texts.entry.version, ({ version }) => version, 'name'],
+    [texts.entry.seen, ({ seenAt }) => format.shown.instant(seenAt), 'line'],
+    [texts.entry.booked, ({ entry }) => format.shown.instant(new Date(entry.bookedMs)), 'line'],
+    [texts.breaks.account, ({ entry }) => entry.currency],
+    [texts.day.type, ({ entry }) => entry.transactionType],
+    ...amountColumns<EntryContent>(view, ({ entry }) => entry),
+    [texts.entry.dayLink, ({ entry }) => toDay(entry), 'line'],
+  ]);
+}
+
+const placesPart = ({ texts, format }: View, merchantNo: string, { places, unread }: EntryPlaces): Html =>
+  html`${table({ by: 'places' }, places, [
+    [
+      texts.entry.file,
+      ({ currency, day, revision, file }) =>
+        link(dayDownloadAddress({ merchantNo, currency }, day, revision), file),
+      'name',
+    ],
+    [texts.day.publishedAt, ({ publishedAt }) => format.shown.instant(publishedAt), 'line'],
+    [
+      texts.entry.line,
+      ({ problem, found }) => problem ?? (found === null ? texts.entry.notInFile : format.count(found.line)),
+      'number',
+    ],
+  ])}
+  ${when(unread > 0, () => html`<p>${texts.entry.unread(format.count(unread))}</p>`)}`;

@@ -1,0 +1,118 @@
+/** Parts that many pages have: tables, links, and the way to other pages of a list. */
+import type { Account, BusinessDay, LedgerEntry } from '../../../ledger/entry.ts';
+import { breakAddress, dayAddress } from './addresses.ts';
+import { html, type Html, type Part } from './html.ts';
+import type { View } from './view.ts';
+
+/** The cells of a column, by what it holds. What begins with `name` names the row. */
+const CELLS = {
+  text: (content: Part) => html`<td>${content}</td>`,
+  number: (content: Part) => html`<td class="n">${content}</td>`,
+  /** Never broken into lines. */
+  line: (content: Part) => html`<td class="t">${content}</td>`,
+  /** Sentences. */
+  wide: (content: Part) => html`<td class="w">${content}</td>`,
+  state: (content: Part) => html`<td class="state">${content}</td>`,
+  listed: (content: Part) => html`<td class="listed">${content}</td>`,
+  name: (content: Part) => html`<th scope="row">${content}</th>`,
+  nameNumber: (content: Part) => html`<th scope="row" class="n">${content}</th>`,
+  nameLine: (content: Part) => html`<th scope="row" class="t">${content}</th>`,
+  /** The number of an entry, which may be long. */
+  nameId: (content: Part) => html`<th scope="row" class="id">${content}</th>`,
+} as const;
+type CellKind = keyof typeof CELLS;
+
+/** The head, null for none, and what is shown of a row. Default: text. */
+export type Column<Row> = readonly [head: string | null, cell: (row: Row) => Part, kind?: CellKind];
+
+/** A table is named by the element with the id `by`, or by `label`. */
+type TableName = { readonly by: string } | { readonly label: string };
+
+interface RowOptions<Row> {
+  /** A row of its own above. */
+  readonly above?: (row: Row) => Part;
+  readonly className?: (row: Row) => string | null;
+}
+
+export function table<Row>(
+  name: TableName,
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  { above, className }: RowOptions<Row> = {},
+): Html {
+  const rowOf = (row: Row): Html => {
+    const cells = columns.map(([, cell, kind = 'text']) => html`${CELLS[kind](cell(row))} `);
+    return className === undefined
+      ? html`${above?.(row)}
+          <tr>
+            ${cells}
+          </tr> `
+      : html`<tr class="${className(row)}">
+          ${cells}
+        </tr> `;
+  };
+  return scrolling(
+    name,
+    html`<table>
+      <thead>
+        <tr>
+          ${columns.map(headOf)}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows.map(rowOf)}
+      </tbody>
+    </table>`,
+  );
+}
+
+function headOf([head, , kind]: Column<never>): Html {
+  if (head === null) return html`<td></td>`;
+  const isNumber = kind === 'number' || kind === 'nameNumber';
+  return isNumber ? html`<th scope="col" class="n">${head}</th>` : html`<th scope="col">${head}</th>`;
+}
+
+/** A table that scrolls sideways by itself where the window is narrow, by keyboard too. */
+export const scrolling = (name: TableName, content: Part): Html =>
+  'by' in name
+    ? html`<div class="scroll" role="region" tabindex="0" aria-labelledby="${name.by}">${content}</div>`
+    : html`<div class="scroll" role="region" tabindex="0" aria-label="${name.label}">${content}</div>`;
+
+/** The columns of an entry's amounts. */
+export const amountColumns = <Row>(
+  { texts: { day }, format }: View,
+  entryOf: (row: Row) => Pick<LedgerEntry, 'credit' | 'debit' | 'balance'>,
+): Column<Row>[] =>
+  (['credit', 'debit', 'balance'] as const).map((name) => [
+    day[name],
+    (row) => amountOrNothing(format, entryOf(row)[name]),
+    'number',
+  ]);
+
+export const amountOrNothing = ({ amount }: View['format'], exact: string | null | undefined): Part =>
+  exact === null || exact === undefined ? null : amount(exact);
+
+export const link = (href: string, content: Part): Html => html`<a href="${href}">${content}</a>`;
+
+export const dayTime = ({ format }: View, day: BusinessDay): Html =>
+  html`<time datetime="${day}">${format.shown.day(day)}</time>`;
+
+export const dayLink = (view: View, account: Account, day: BusinessDay): Html =>
+  link(dayAddress(account, day), dayTime(view, day));
+
+export const breakLink = ({ texts }: View, id: number): Html =>
+  link(breakAddress(id), texts.day.chartBreak(id));
+
+/** Links to other pages of a list, of which those that lead nowhere are false; null where none is left. */
+export function pagingLinks(
+  { texts }: View,
+  links: readonly (readonly [address: string, name: string] | false)[],
+): Part {
+  const shown = links.filter((one) => one !== false);
+  if (shown.length === 0) return null;
+  return html`<nav class="paging" aria-label="${texts.paging}">
+    <ul class="links">
+      ${shown.map(([address, name]) => html`<li>${link(address, name)}</li>`)}
+    </ul>
+  </nav>`;
+}

@@ -1,0 +1,65 @@
+/** `/changes?since=`: what changed. */
+import { addDays, dayWindow } from '../../../ledger/business-day.ts';
+import { changesPage, type RevisedShown } from '../html/changes.ts';
+import { revisedDays, revisedSince, type RevisedAt, type RevisedRow } from '../../../store/downloaded.ts';
+import type { StatementRow } from '../../../store/statements/statements.ts';
+import { type PagesContext, type MakePage } from './context.ts';
+import { dayIn } from './day.ts';
+
+const DAYS_BACK = 7;
+const REVISIONS_A_PAGE = 100;
+
+export const showChanges: MakePage = async (context, { view, person, query, today }) => {
+  const given = query('since');
+  const since = given === null ? addDays(today, -DAYS_BACK) : dayIn(given, 400);
+  const after = placeIn(query('after'));
+  const found = await revisedSince(context.db, {
+    since: new Date(dayWindow(since, context.zone).beginMs),
+    merchants: person.merchants,
+    after,
+    limit: REVISIONS_A_PAGE + 1,
+  });
+  const rows = found.slice(0, REVISIONS_A_PAGE);
+  return changesPage(view, {
+    ...{ since, isFirst: after === null },
+    revised: await withDownloads(context, rows, person.name),
+    next: found.length > rows.length ? placeText(rows.at(-1)!) : null,
+  });
+};
+
+async function withDownloads(
+  { db, zone }: PagesContext,
+  rows: readonly RevisedRow[],
+  name: string,
+): Promise<RevisedShown[]> {
+  const days = rows.map(({ day }) => day).sort();
+  if (days.length === 0) return [];
+  const byAccount = Map.groupBy(rows, accountText);
+  const accounts = [...byAccount.values()].map(([row]) => ({
+    merchantNo: row!.merchant_no,
+    currency: row!.currency,
+  }));
+  const revised = await revisedDays(db, accounts, { from: days[0]!, to: days.at(-1)!, by: { name, zone } });
+  const daysOf = new Map([...byAccount.keys()].map((account, at) => [account, revised[at]!]));
+  return rows.map((row) => ({ row, isRevised: daysOf.get(accountText(row))!.has(row.day) }));
+}
+
+const accountText = ({ merchant_no, currency }: StatementRow): string => `${merchant_no} ${currency}`;
+
+const placeText = (row: StatementRow): string =>
+  [row.published_at.toISOString(), accountText(row), row.day, row.revision].join(' ');
+
+/** Null for what is no place in the list: then it begins at its beginning. */
+function placeIn(text: string | null): RevisedAt | null {
+  const [at, merchantNo, currency, day, revision] = text?.split(' ') ?? [];
+  if (revision === undefined || !/^[1-9]\d{0,8}$/.test(revision)) return null;
+  const publishedAt = new Date(at!);
+  if (Number.isNaN(publishedAt.getTime())) return null;
+  return {
+    publishedAt,
+    merchantNo: merchantNo!,
+    currency: currency!,
+    day: dayIn(day!, 400),
+    revision: Number(revision),
+  };
+}

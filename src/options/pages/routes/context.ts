@@ -1,0 +1,198 @@
+/** What the routes of the pages stand on, and what each of them finds in a request. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Kysely } from 'kysely';
+import type { Access, Person } from '../access/access.ts';
+import { dayOf } from '../../../ledger/business-day.ts';
+import type { BusinessDay } from '../../../ledger/entry.ts';
+import { MERCHANT_NO } from '../../../ledger/merchant-no.ts';
+import type { ObjectStore } from '../../../objects/object-store.ts';
+import { createFormats, localeOf, type Format } from '../html/format.ts';
+import { EN } from '../html/texts/en.ts';
+import type { View } from '../html/view.ts';
+import type { KnownJob } from '../../../run/health.ts';
+import type { SettingsWithoutPlatform } from '../../../settings/settings.ts';
+import type { DB } from '../../../store/engine/schema.ts';
+import { packageFile } from '../../../host/files.ts';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+
+export interface PagesDeps {
+  readonly access: Access;
+  /** Whether `/logout` ends anything. */
+  readonly canLogOut: boolean;
+  readonly db: Kysely<DB>;
+  readonly objects: ObjectStore;
+  readonly settings: Pick<
+    SettingsWithoutPlatform,
+    'platform' | 'schedule' | 'workers' | 'clockToleranceS' | 'signingKey' | 'alerts'
+  >;
+  readonly zone: string;
+  readonly jobs: readonly KnownJob[];
+  readonly now: () => Date;
+}
+
+export interface PagesContext extends PagesDeps {
+  readonly assets: Assets;
+  readonly formatOf: (locale: string, isExact: boolean) => Format;
+}
+
+export const createPagesContext = (deps: PagesDeps): PagesContext => ({
+  ...deps,
+  assets: readAssets(),
+  formatOf: createFormats(deps.zone),
+});
+
+/** A request that passed. */
+export interface Asked {
+  readonly view: View;
+  readonly person: Person;
+  /** A value of the query; null where it is not given or empty. The first one where it is given more than once. */
+  readonly query: (name: string) => string | null;
+  /** A value of the form; null as in the query. */
+  readonly field: (name: string) => string | null;
+  /** A part of the path, decoded. */
+  readonly part: (name: string) => string;
+  readonly today: BusinessDay;
+}
+
+export function askedOf(context: PagesContext, request: FastifyRequest, reply: FastifyReply): Asked {
+  const person = context.access.personOf(request);
+  return {
+    view: { ...viewOf(context, request), person, formToken: context.access.formToken(request, reply) },
+    person,
+    query: (name) => valueOf(request.query, name),
+    field: (name) => valueOf(request.body, name),
+    part: (name) => partOf(request.params as Readonly<Record<string, string>>, name),
+    today: dayOf(context.now().getTime(), context.zone),
+  };
+}
+
+/** The view before login. */
+export function viewOf(context: PagesContext, request: FastifyRequest): View {
+  const isExact = valueOf(request.query, 'digits') === 'exact';
+  return {
+    texts: EN,
+    format: context.formatOf(localeOf(request.headers['accept-language']), isExact),
+    person: null,
+    zone: context.zone,
+    address: request.url,
+    isExact,
+    stylesheet: context.assets.stylesheet.address,
+    icon: context.assets.icon.address,
+    canLogOut: context.canLogOut,
+    formToken: '',
+  };
+}
+
+function valueOf(values: unknown, name: string): string | null {
+  const given = (values as Readonly<Record<string, unknown>> | null)?.[name];
+  const first: unknown = Array.isArray(given) ? given[0] : given;
+  return typeof first === 'string' && first !== '' && !first.includes(NUL) ? first : null;
+}
+
+/** No text of the database's has it, and none may be compared with it. */
+const NUL = '\u0000';
+
+function partOf(parts: Readonly<Record<string, string>>, name: string): string {
+  const part = parts[name] ?? '';
+  if (part.includes(NUL)) throw new PageRefusal(404);
+  return part;
+}
+
+/** The merchant in the path. Throws `PageRefusal`, the same for out of scope and unknown ones. */
+export function merchantIn({ part, person }: Asked, name = 'merchant'): string {
+  const merchantNo = part(name);
+  if (!MERCHANT_NO.test(merchantNo) || !maySee(person, merchantNo)) throw new PageRefusal(404);
+  return merchantNo;
+}
+
+export const maySee = ({ merchants }: Person, merchantNo: string): boolean =>
+  merchants === null || merchants.includes(merchantNo);
+
+/** The complete page that a request asks for. */
+export type MakePage = (context: PagesContext, asked: Asked) => Promise<string>;
+
+/** Does what a form of an operator asks for: where it leads then, or the page that says why it was not done. */
+export type DoForm = (
+  context: PagesContext,
+  asked: Asked,
+) => Promise<{ readonly doneAt: string } | { readonly refusedPage: string }>;
+
+export function addPage(server: FastifyInstance, context: PagesContext, path: string, make: MakePage): void {
+  server.get(path, async (request, reply) =>
+    sendPage(reply, await make(context, askedOf(context, request, reply))),
+  );
+}
+
+export function addForm(server: FastifyInstance, context: PagesContext, path: string, submit: DoForm): void {
+  server.post(path, async (request, reply) => {
+    const asked = askedOf(context, request, reply);
+    if (asked.person.role !== 'operator') throw new PageRefusal(403, 'viewer');
+    const result = await submit(context, asked);
+    return 'doneAt' in result
+      ? reply.redirect(result.doneAt, 303)
+      : sendPage(reply.code(409), result.refusedPage);
+  });
+}
+
+/** Pages are personal and change by the minute: never cached. */
+export const sendPage = (reply: FastifyReply, page: string): FastifyReply =>
+  reply
+    .header('cache-control', 'no-store')
+    .header('vary', 'accept-language, cookie')
+    .type('text/html; charset=utf-8')
+    .send(page);
+
+/** Of a text that begins with a year. */
+export const YEARS = /^(?:19|20|21)\d\d-/;
+
+type Status = 400 | 403 | 404;
+
+/** A request that gets no page, though nothing failed. */
+export class PageRefusal extends Error {
+  override readonly name = 'PageRefusal';
+  readonly statusCode: Status;
+  /** `viewer`: it needs an operator. */
+  readonly why: 'viewer' | null;
+
+  constructor(statusCode: Status, why: 'viewer' | null = null) {
+    super(`refused with ${statusCode}`);
+    this.statusCode = statusCode;
+    this.why = why;
+  }
+}
+
+/** A file that never changes under its address, which has a hash of its content in it. */
+export interface Asset {
+  readonly address: string;
+  readonly bytes: Buffer;
+  readonly contentType: string;
+}
+
+export interface Assets {
+  readonly stylesheet: Asset;
+  readonly icon: Asset;
+}
+
+const HASH_CHARACTERS = 16;
+
+/** Reads them; they are a few kB. */
+const readAssets = (): Assets => ({
+  stylesheet: assetOf('pages.css', 'text/css; charset=utf-8'),
+  icon: assetOf('icon.svg', 'image/svg+xml'),
+});
+
+function assetOf(name: string, contentType: string): Asset {
+  const bytes = readFileSync(packageFile(`src/options/pages/html/assets/${name}`));
+  const hash = createHash('sha256').update(bytes).digest('hex').slice(0, HASH_CHARACTERS);
+  return { address: `/assets/${hash}/${name}`, bytes, contentType };
+}
+
+/** Public: they hold no data, and the login page needs them. */
+export function addAssets(server: FastifyInstance, assets: Assets): void {
+  for (const { address, bytes, contentType } of Object.values(assets) as Asset[]) {
+    server.get(address, (_request, reply) =>
+      reply.header('cache-control', 'public, max-age=31536000, immutable').type(contentType).send(bytes),
+    );
+  }
+}

@@ -1,0 +1,135 @@
+/** `/download/...`: the bytes of published files, each download on record with its person. */
+import { Readable } from 'node:stream';
+import type { FastifyInstance } from 'fastify';
+import { firstBytes, joined } from '../../../objects/object-store.ts';
+import { formatNote, inFormat } from '../../../statements/fetch.ts';
+import { STATEMENT_FORMATS } from '../../../statements/formats/all.ts';
+import { CSV } from '../../../statements/formats/csv.ts';
+import type { StatementFormat } from '../../../statements/formats/format.ts';
+import { PDF } from '../../../statements/formats/pdf.ts';
+import { fileOf, nameIn } from '../../../statements/keys.ts';
+import { monthDownload, monthPdfName, zippedMonth } from '../../../statements/month-files.ts';
+import { monthOverview, monthPdf } from '../../../statements/month-pdf.ts';
+import { recordAuditEvent } from '../../../store/audit.ts';
+import { CUT_DOWNLOAD, DOWNLOAD_COMMAND, monthSubject } from '../../../store/downloaded.ts';
+import { statementOf, statementsOfDay } from '../../../store/statements/statements.ts';
+import { manifestOfDay } from '../../../store/statements/stored-files.ts';
+import { askedOf, merchantIn, type Asked, type PagesContext, PageRefusal } from './context.ts';
+import { accountIn, dayIn } from './day.ts';
+import { monthIn } from './months.ts';
+
+/** What is made of a statement before anything of it is sent. */
+const HELD_BYTES_MAX = 262_144;
+
+interface Download {
+  /** What the audit names. */
+  readonly subject: string;
+  readonly note?: string | undefined;
+  readonly bytes: AsyncIterable<Uint8Array>;
+  /** Of merchant numbers, currencies and days, so it needs no quoting. */
+  readonly name: string;
+  readonly contentType: string;
+}
+
+const DOWNLOADS: Readonly<Record<string, (context: PagesContext, asked: Asked) => Promise<Download>>> = {
+  '/download/:merchant/:currency/:day': dayFile,
+  '/download/:merchant/:file': monthFile,
+};
+
+export function addDownloads(server: FastifyInstance, context: PagesContext): void {
+  for (const [path, make] of Object.entries(DOWNLOADS)) {
+    // Who asks for the head alone gets nothing that could be downloaded.
+    server.get(path, { exposeHeadRoute: false }, async (request, reply) => {
+      const asked = askedOf(context, request, reply);
+      const at = context.now();
+      const download = await make(context, asked);
+      return reply
+        .header('cache-control', 'no-store')
+        .header('content-disposition', `attachment; filename="${download.name}"`)
+        .type(download.contentType)
+        .send(Readable.from(recorded(context, asked, download, at)));
+    });
+  }
+}
+
+/**
+ * A statement, verified while it is sent. An early failure is shown on a page; later the connection is cut, where
+ * the store holds other bytes than were published, for example.
+ */
+async function dayFile({ db, objects }: PagesContext, asked: Asked): Promise<Download> {
+  const [account, day] = [accountIn(asked), dayIn(asked.part('day'))];
+  const format = formatIn(asked);
+  const statement = await statementOf(db, account, day, revisionIn(asked.query('revision')));
+  if (statement === undefined) throw new PageRefusal(404);
+  const manifest = await manifestOfDay(db, account.merchantNo, day);
+  const ofDay = await statementsOfDay(db, account.merchantNo, day);
+  const { read } = inFormat(objects, statement, format, { recorded: manifest, ofDay });
+  const { bytes, rest } = await firstBytes(read(), HELD_BYTES_MAX);
+  return {
+    subject: statement.object_key,
+    note: formatNote(format),
+    bytes: joined(bytes, rest),
+    name: nameIn(format, fileOf(statement.object_key)),
+    contentType: format.contentType,
+  };
+}
+
+/** A merchant's month: all of its files as a ZIP, or its overview as PDF. */
+async function monthFile({ db, objects, now }: PagesContext, asked: Asked): Promise<Download> {
+  const merchantNo = merchantIn(asked);
+  const [, monthName = '', extension] = /^(\d{4}-\d{2})\.(zip|pdf)$/.exec(asked.part('file')) ?? [];
+  if (monthName === '') throw new PageRefusal(404);
+  const month = monthIn(monthName);
+  const wanted = { merchantNo, month, currencies: null, now };
+  if (extension === 'pdf') {
+    const overview = await monthOverview(db, wanted);
+    if (overview === null) throw new PageRefusal(404);
+    // Recorded under its own name: it is no statement, so no statement counts as downloaded.
+    const name = monthPdfName(month, merchantNo);
+    return { subject: name, bytes: monthPdf(overview), name, contentType: PDF.contentType };
+  }
+  const format = formatIn(asked);
+  const { accounts, files } = await monthDownload({ db, objects, format, now }, wanted);
+  if (files.length === 0) throw new PageRefusal(404);
+  const ending = format.name === CSV.name ? '' : `-${format.name}`;
+  return {
+    subject: monthSubject(month.name, merchantNo),
+    note: formatNote(format),
+    bytes: zippedMonth(month, accounts, files),
+    name: `statements-${month.name}-${merchantNo}${ending}.zip`,
+    contentType: 'application/zip',
+  };
+}
+
+/** Throws `PageRefusal` for an unknown one. */
+function formatIn(asked: Asked): StatementFormat {
+  const format = STATEMENT_FORMATS.find(({ name }) => name === (asked.query('format') ?? CSV.name));
+  if (format === undefined) throw new PageRefusal(404);
+  return format;
+}
+
+/**
+ * Records the download with the person before it ends. One that ends early (other bytes in the store, or a closed
+ * connection) is recorded as incomplete.
+ */
+async function* recorded(
+  { db }: PagesContext,
+  { person }: Asked,
+  { subject, note: ofFormat, bytes }: Download,
+  at: Date,
+): AsyncGenerator<Uint8Array> {
+  let isComplete = false;
+  try {
+    yield* bytes;
+    isComplete = true;
+  } finally {
+    const note = isComplete ? ofFormat : [CUT_DOWNLOAD, ofFormat].filter(Boolean).join(', ');
+    await recordAuditEvent(db, { by: person.name, command: DOWNLOAD_COMMAND, subject, note }, at);
+  }
+}
+
+function revisionIn(text: string | null): number | undefined {
+  if (text === null) return undefined;
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new PageRefusal(404);
+  return Number(text);
+}

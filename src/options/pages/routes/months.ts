@@ -1,0 +1,86 @@
+/** `/`: the months. */
+import { addDays, dayWindow, daysFromTo } from '../../../ledger/business-day.ts';
+import type { Account, BusinessDay } from '../../../ledger/entry.ts';
+import { monthsPage, type MarkedAccount } from '../html/months.ts';
+import { dayNotes, dayState } from '../../../run/day-state.ts';
+import { monthOf, type Month } from '../../../statements/month.ts';
+import { closedMonths } from '../../../store/month-close.ts';
+import { accountsPage, dayFacts } from '../../../store/day-facts.ts';
+import { type Asked, type PagesContext, YEARS, PageRefusal, type MakePage } from './context.ts';
+
+/** Rows of the grid: with 31 marks each the page stays well below 100 kB. */
+const ACCOUNTS_A_PAGE = 20;
+const CONTAINS_CHARACTERS_MAX = 32;
+
+export const showMonths: MakePage = async (context, asked) => {
+  const { view, person, query, today } = asked;
+  const month = monthIn(query('month') ?? addDays(today, -1).slice(0, 7));
+  const contains = (query('q') ?? '').trim().slice(0, CONTAINS_CHARACTERS_MAX);
+  const after = accountIn(query('after'));
+  const found = await accountsPage(context.db, {
+    merchants: person.merchants,
+    contains,
+    after,
+    limit: ACCOUNTS_A_PAGE + 1,
+  });
+  const accounts = found.slice(0, ACCOUNTS_A_PAGE);
+  return monthsPage(view, {
+    month,
+    contains,
+    accounts: await markedDays(context, asked, accounts, month),
+    isFirst: after === null,
+    next: found.length > accounts.length ? accounts.at(-1)! : null,
+  });
+};
+
+/** Reads a month `YYYY-MM`. Throws `PageRefusal`. */
+export function monthIn(text: string): Month {
+  const month = monthOf(text);
+  if (month === null || !YEARS.test(text)) throw new PageRefusal(400);
+  return month;
+}
+
+function accountIn(text: string | null): Account | null {
+  const [merchantNo, currency, ...rest] = text?.split(' ') ?? [];
+  return merchantNo === undefined || currency === undefined || rest.length > 0
+    ? null
+    : { merchantNo, currency };
+}
+
+/** The days of these accounts, all of one month, each with its state. Nothing is asked about closes that are known not to be. */
+export async function markedDays(
+  { db, zone }: PagesContext,
+  { person, today }: Asked,
+  accounts: readonly Account[],
+  { from, to }: Pick<Month, 'from' | 'to'>,
+  mayBeClosed = true,
+): Promise<MarkedAccount[]> {
+  const window = { beginMs: dayWindow(from, zone).beginMs, endMs: dayWindow(to, zone).endMs };
+  const merchants = [...new Set(accounts.map(({ merchantNo }) => merchantNo))];
+  const [facts, closes] = await Promise.all([
+    dayFacts(db, accounts, { from, to, window, by: { name: person.name, zone } }),
+    merchants.length === 0 || !mayBeClosed
+      ? []
+      : closedMonths(db, { merchants, month: from.slice(0, 'YYYY-MM'.length) }),
+  ]);
+  const closed = new Map(closes.map((one) => [one.merchantNo, one]));
+  const adjusted = new Set(
+    closes.flatMap(({ adjustments }) => adjustments).map((one) => keyOf(one, one.day)),
+  );
+  const days = daysFromTo(from, to);
+  return facts.map((one) => ({
+    account: one.account,
+    facts: one,
+    days: days.map((day) => ({
+      day,
+      state: dayState(one, day, { zone, today }),
+      notes: dayNotes(one, day, { zone, today }),
+      isRevised: one.revised.has(day),
+      isAdjusted: adjusted.has(keyOf(one.account, day)),
+    })),
+    closed: closed.get(one.account.merchantNo) ?? null,
+  }));
+}
+
+const keyOf = ({ merchantNo, currency }: Account, day: BusinessDay): string =>
+  JSON.stringify([merchantNo, currency, day]);

@@ -1,0 +1,165 @@
+/** The server of the pages for people: headers that let nothing foreign in, access before everything, the pages, and plain words where there is none. */
+import formbody from '@fastify/formbody';
+import helmet from '@fastify/helmet';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { loginPage, messagePage } from './html/view.ts';
+import {
+  addAssets,
+  createPagesContext,
+  viewOf,
+  type PagesDeps,
+  PageRefusal,
+  sendPage,
+  type PagesContext,
+  addForm,
+  addPage,
+  type DoForm,
+  type MakePage,
+} from './routes/context.ts';
+import { doStep, showBreaks, showCase } from './routes/breaks.ts';
+import { showChanges } from './routes/changes.ts';
+import { showDay } from './routes/day.ts';
+import { addDownloads } from './routes/downloads.ts';
+import { findEntry, showEntry } from './routes/entry.ts';
+import { doClose, showMonth } from './routes/month.ts';
+import { showMonths } from './routes/months.ts';
+import { showStatus } from './routes/status.ts';
+import { bareServer, limitedServer, type LimitedServerDeps, type WebEvent } from '../../web/server.ts';
+import { AccessRefused, type RefusalWhy } from './access/access.ts';
+import type { Texts } from './html/texts/en.ts';
+import { FormatTooSmall } from '../../statements/formats/format.ts';
+import { DatabaseRefused, reasonOf } from '../../store/engine/errors.ts';
+
+/** A batch number may be long; longer ones are found by the form. */
+const PATH_PART_CHARACTERS_MAX = 500;
+
+export type PagesServerDeps = PagesDeps & Pick<LimitedServerDeps, 'onRefusal' | 'trustedProxies'>;
+
+export function createPagesServer(deps: PagesServerDeps): FastifyInstance {
+  const server = limitedServer(
+    bareServer({ ...deps, maxParamLength: PATH_PART_CHARACTERS_MAX, rewriteUrl: readablePath }),
+    deps,
+  );
+  addPages(server, deps, { isAlone: true });
+  return server;
+}
+
+const NO_PAGE = '/no-page';
+
+/** A path that cannot be read, or one with a host before it, is answered as any other at which there is nothing. */
+function readablePath({ url = '' }: { readonly url?: string | undefined }): string {
+  if (!url.startsWith('/')) return NO_PAGE;
+  const [path = ''] = url.split('?', 1);
+  try {
+    const parts = path.split('/').map(decodeURIComponent);
+    return parts.some((part) => part.length > PATH_PART_CHARACTERS_MAX) ? NO_PAGE : url;
+  } catch {
+    return NO_PAGE;
+  }
+}
+
+/**
+ * Adds the pages to a server. What they add of headers, access and answers is for their own routes alone. `isAlone`: there
+ * are no others, so every request is answered by a page.
+ */
+export function addPages(server: FastifyInstance, deps: PagesServerDeps, { isAlone = false } = {}): void {
+  const context = createPagesContext(deps);
+  void server.register(async (pages) => {
+    await pages.register(helmet, HEADERS);
+    await pages.register(formbody);
+    pages.setErrorHandler(answerError(context, deps.onRefusal));
+    addAssets(pages, context.assets);
+    await pages.register(async (inner) => {
+      await deps.access.register(inner, {
+        loginPage: (content, request) => loginPage(viewOf(context, request), content),
+        onRefusal: ({ way, status, reason }) =>
+          deps.onRefusal({ route: '/login', status, reason: `${way}: ${reason}` }),
+      });
+      for (const [path, make] of Object.entries(PAGES)) addPage(inner, context, path, make);
+      for (const [path, submit] of Object.entries(FORMS)) addForm(inner, context, path, submit);
+      addDownloads(inner, context);
+      // Without access the refusal comes first, so that it reveals no addresses.
+      const nothing = () => Promise.reject(new PageRefusal(404));
+      if (isAlone) inner.all('/*', nothing);
+      else inner.get('/*', nothing);
+    });
+  });
+}
+
+const PAGES: Readonly<Record<string, MakePage>> = {
+  '/': showMonths,
+  '/m/:merchant/:month': showMonth,
+  '/m/:merchant/:currency/:day': showDay,
+  '/breaks': showBreaks,
+  '/breaks/:id': showCase,
+  '/entry': findEntry,
+  '/entry/:merchant/:number': showEntry,
+  '/changes': showChanges,
+  '/status': showStatus,
+};
+
+const FORMS: Readonly<Record<string, DoForm>> = {
+  '/m/:merchant/:month': doClose,
+  '/breaks/:id': doStep,
+};
+
+/** Nothing but our own style sheet and images; no script at all, no frame, and forms only to ourselves. */
+const HEADERS = {
+  contentSecurityPolicy: {
+    useDefaults: false,
+    directives: {
+      defaultSrc: ["'none'"],
+      styleSrc: ["'self'"],
+      imgSrc: ["'self'"],
+      formAction: ["'self'"],
+      baseUri: ["'none'"],
+      frameAncestors: ["'none'"],
+    },
+  },
+  // TLS ends at a proxy, which says this for all that it serves.
+  strictTransportSecurity: false,
+  referrerPolicy: { policy: 'same-origin' },
+} as const;
+
+/** Answers every error. Failures are reported to `onRefusal`, by name and without contents of the request. */
+const answerError =
+  (context: PagesContext, onRefusal: (event: WebEvent) => void) =>
+  (
+    error: { readonly statusCode?: number; readonly code?: string; readonly name: string },
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): FastifyReply => {
+    const status = error instanceof FormatTooSmall ? 422 : (error.statusCode ?? 503);
+    // What access says is of our own words; other messages may hold what the request held.
+    const reason = error instanceof AccessRefused ? error.message : (error.code ?? error.name);
+    onRefusal({ route: request.routeOptions.url ?? '-', status, reason });
+    const [title, text] = wordsOf(status, error, viewOf(context, request).texts);
+    const person = error instanceof AccessRefused ? null : personIn(context, request);
+    const formToken = person === null ? '' : context.access.formToken(request, reply);
+    const view = { ...viewOf(context, request), person, formToken };
+    return sendPage(reply.code(status), messagePage(view, title, text));
+  };
+
+/** The person, for the frame of the page; null where it is not known who asks. */
+function personIn({ access }: PagesContext, request: FastifyRequest) {
+  try {
+    return access.personOf(request);
+  } catch {
+    return null;
+  }
+}
+
+function wordsOf(status: number, error: unknown, { error: texts }: Texts): readonly [string, string] {
+  if (error instanceof PageRefusal && error.why === 'viewer') return [texts.refused, texts.viewerText];
+  if (error instanceof FormatTooSmall) return [texts.tooSmall, error.message];
+  if (status === 404) return [texts.notFound, texts.notFoundText];
+  if (error instanceof AccessRefused) return [texts.refused, refusedText(error.why, texts)];
+  if (status === 429) return [texts.later, texts.access.tooMany];
+  if (status === 401 || status === 403) return [texts.refused, texts.refusedText];
+  if (error instanceof DatabaseRefused)
+    return [texts.notPermitted, texts.notPermittedText(reasonOf(error.cause))];
+  return status < 500 ? [texts.wrong, texts.wrongText] : [texts.later, texts.laterText];
+}
+
+const refusedText = (why: RefusalWhy, { access, refusedText: plain }: Texts['error']): string =>
+  why === 'notLoggedIn' || why === 'noToken' ? plain : access[why];

@@ -1,0 +1,420 @@
+/** The pages over a real server and database: what they show, whom they refuse, and what they leave in the audit. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Access, Person } from '../../../src/options/pages/access/access.ts';
+import { statementOf } from '../../../src/store/statements/statements.ts';
+import { pagesOf, textOf as pdfText } from '../../support/read-pdf.ts';
+import { FORM_TOKEN, showPages, textOf, type ShownPages } from './support.ts';
+import { BROKEN_DAY, openPagesStage, REVISED_DAY } from './stage.ts';
+import { MERCHANT, objectsOf, type Stage } from '../../support/stage.ts';
+
+let stage: Stage;
+let pages: ShownPages;
+beforeAll(async () => {
+  stage = await openPagesStage(async (early) => {
+    const shown = await showPages(early);
+    await (await shown.get(`/download/SBX-M-1/KWD/${REVISED_DAY}`)).text();
+    await shown.close();
+  });
+  pages = await showPages(stage);
+});
+afterAll(async () => {
+  await pages.close();
+  await stage.close();
+});
+
+const words = async (path: string): Promise<string> => textOf(await pages.html(path));
+const database = () => stage.app.database.db;
+/** That of USD is open, that of KWD has healed. */
+const breakOf = async (currency: 'USD' | 'KWD'): Promise<number> =>
+  (
+    await database()
+      .selectFrom('continuity_break')
+      .select('id')
+      .where('currency', '=', currency)
+      .executeTakeFirstOrThrow()
+  ).id;
+const openBreak = () => breakOf('USD');
+const auditEvents = () =>
+  database()
+    .selectFrom('audit_event')
+    .select(['by_whom', 'command', 'subject', 'note'])
+    .orderBy('id')
+    .execute();
+
+describe('what they show', () => {
+  test('a mark for each day of each account, and which were revised since this person downloaded them', async () => {
+    const html = await pages.html('/?month=2026-03');
+    const cells = [
+      ...html.matchAll(/<a\s+class="\S+"\s+href="\/m\/SBX-M-1\/(\w+)\/(\S+?)"\s+aria-label="([^"]+)"/g),
+    ];
+    expect(cells.map(([, currency, day, label]) => `${currency!} ${day!} ${label!}`)).toEqual([
+      'KWD 2026-03-02 proven',
+      'KWD 2026-03-03 proven',
+      'KWD 2026-03-04 proven, revised since you downloaded it',
+      'KWD 2026-03-05 proven',
+      'KWD 2026-03-06 not complete yet',
+      'USD 2026-03-02 proven',
+      'USD 2026-03-03 broken',
+      'USD 2026-03-04 proven',
+      'USD 2026-03-05 proven',
+      'USD 2026-03-06 not complete yet',
+    ]);
+    expect(await words('/?month=2026-03&q=nobody')).toContain('No account matches.');
+    expect(await words('/?month=2026-03&after=SBX-M-1%20KWD')).not.toContain('KWD');
+  });
+
+  test('a month in figures, with what is open', async () => {
+    const html = await pages.html('/m/SBX-M-1/2026-03');
+    const text = textOf(html);
+    expect(html).toMatch(/\/2026-02">Month before<.*\/2026-04">Month after</s);
+    expect([...html.matchAll(/<th scope="col"[^>]*>([^<]*)</g)].map(([, head]) => head)).toEqual([
+      ...['Account', 'Figures of', 'Opening', 'Credits', 'Number of credits', 'Debits', 'Number of debits'],
+      ...['Closing', 'Days still open'],
+      ...['Day', 'State', 'Opening', 'Credits', 'Debits', 'Closing', 'Entries', 'Statement'],
+    ]);
+    expect(text).toContain(
+      'KWD 2 Mar 2026 – 5 Mar 2026 0.000 48,866,277.100 125 27,216,675.530 115 21,649,601.570 not read completely: 1 Mar 2026, ' +
+        '6 Mar 2026 not over: 7 Mar 2026 – 31 Mar 2026 USD 2 Mar 2026 – 5 Mar 2026 0.00 37,554,408.63 109 36,060,078.71 130 ' +
+        '1,494,023.77 not read completely: 1 Mar 2026, 6 Mar 2026 broken: 3 Mar 2026 not over: 7 Mar 2026 – 31 Mar 2026',
+    );
+    expect(text).toContain(
+      '4 Mar 2026 ✓ ↓ proven, revised since you downloaded it 12,821,670.880 12,959,900.610 11,732,314.720 ' +
+        '14,049,256.770 60 r2',
+    );
+    expect(await words('/m/SBX-M-1/2026-03?currency=USD')).toContain(
+      '3 Mar 2026 ✗ broken 910,135.50 16,026,282.07 4,517,572.90 12,418,538.52 59 r1',
+    );
+  });
+
+  test('a day: figures, the balance drawn with its break, entries in order, certificates', async () => {
+    const html = await pages.html(`/m/SBX-M-1/USD/${BROKEN_DAY}`);
+    const text = textOf(html);
+    const id = await openBreak();
+    expect(text).toContain('Opening 910,135.50 910,135.50 Credits 16,026,282.07 16,026,282.07');
+    expect(text).toContain('Between 907,451.92 USD and 12,567,323.74 USD, with 1 break marked.');
+    expect(html.match(/<line class="mark"/g)).toHaveLength(1);
+    expect(text).toContain('Entries 1 to 59 of 59');
+    expect(text).toMatch(
+      new RegExp(
+        `06:05:38 SETTLE 2,160,250.00 8,761,955.42 Break ${id}: a net debit of 306.15 USD is unexplained between these two entries SBX`,
+      ),
+    );
+    expect(text).toContain('3 Mar 2026, 00:00:00 3 Mar 2026, 23:59:59 119 119 0 6 Mar 2026, 01:30:00');
+  });
+
+  test('entries are searched by number, amount and time, and sorted', async () => {
+    const rows = async (query: string): Promise<string[]> => {
+      const html = await pages.html(`/m/SBX-M-1/USD/${BROKEN_DAY}?${query}`);
+      return [...html.matchAll(/\/entry\/SBX-M-1\/(\w+)"/g)].map(([, batchNo]) => batchNo!);
+    };
+    expect(await rows('q=SBX1470407409798')).toEqual(['SBX1470407409798']);
+    expect(await rows('q=2,160,250.00')).toEqual(['SBX1470407409798']);
+    expect((await rows('q=settle')).length).toBeGreaterThan(5);
+    expect(await rows('q=23:00')).toEqual(['SBX1472338249798']);
+    expect((await rows('sort=largest'))[0]).toBe('SBX1470117783798');
+    expect((await rows('sort=latest'))[0]).toBe('SBX1472338249798');
+    expect(await rows('page=2')).toHaveLength(59);
+    expect(await rows('q=%25')).toEqual([]);
+  });
+
+  test('two revisions side by side, with the reason and the cause of each row', async () => {
+    const text = await words(`/m/SBX-M-1/KWD/${REVISED_DAY}?revision=2&against=1`);
+    expect(text).toContain('Credits 12,955,820.530 12,959,900.610');
+    expect(text).toMatch(/Verdict broken continuous .*1 entry added, 0 removed, 0 changed\./);
+    expect(text).toMatch(
+      /added SBX\d+ 03:30:25 [A-Z]+ 4,080\.080 10,679,613\.870 late entry, first seen 7 Mar 2026, 01:30:00; heals break \d+/,
+    );
+    expect((await pages.get(`/m/SBX-M-1/KWD/${REVISED_DAY}?revision=3&against=1`)).status).toBe(404);
+  });
+
+  test('an entry by its number, with its line in the statements', async () => {
+    const text = await words('/entry/SBX-M-1/SBX1470407409798?lines=yes');
+    expect(text).toContain(
+      '1 6 Mar 2026, 01:30:00 3 Mar 2026, 06:05:38 USD SETTLE 2,160,250.00 8,761,955.42',
+    );
+    expect(text).toContain(`SBX-M-1_USD_${BROKEN_DAY}.r1.csv 6 Mar 2026, 01:30:00 21`);
+    expect(await words('/entry?number=SBX1470407409798')).toContain('Entry SBX1470407409798');
+    expect(await words('/entry?number=nix')).toContain('No entry nix is stored.');
+  });
+
+  test('what changed, what is open, and how it stands', async () => {
+    expect(await words('/changes?since=2026-03-07')).toMatch(
+      /7 Mar 2026, 01:30:00 SBX-M-1 KWD 4 Mar 2026 r1 → r2 1 late entry \(SBX\d+\), 1 break healed/,
+    );
+    expect(await words('/changes?since=2026-03-08')).toContain('No statement was revised since then.');
+    expect(await words('/breaks')).toMatch(/SBX-M-1 USD 3 Mar 2026 -306\.15 open/);
+    expect(await words('/breaks?all=yes')).toMatch(/SBX-M-1 KWD 4 Mar 2026 4,080\.080 healed/);
+    const status = await words('/status');
+    expect(status).toContain('Last successful nightly run 6 Mar 2026, 01:30:00');
+    expect(status).toContain('SBX-M-1 7 Mar 2026, 01:30:00 2 Mar 2026 to 2 Mar 2026 1 1 0');
+  });
+
+  test('digits as the reader’s language writes them, and as they are stored one click away', async () => {
+    const path = '/m/SBX-M-1/2026-03';
+    expect(textOf(await pages.html(path, { 'accept-language': 'de-DE,de;q=0.9' }))).toContain(
+      '21.649.601,570',
+    );
+    expect(await pages.html(path)).toContain('href="/m/SBX-M-1/2026-03?digits=exact"');
+    expect(await words(`${path}?digits=exact`)).toContain(
+      'KWD 2 Mar 2026 – 5 Mar 2026 0.000 48866277.100 125',
+    );
+  });
+});
+
+describe('downloads', () => {
+  test('are the bytes that were published, and on record with the person', async () => {
+    const response = await pages.get(`/download/SBX-M-1/USD/${BROKEN_DAY}?revision=1`);
+    const key = `merchant=SBX-M-1/date=${BROKEN_DAY}/SBX-M-1_USD_${BROKEN_DAY}.r1.csv`;
+    expect(await response.text()).toBe((await objectsOf(stage)).get(key));
+    expect(response.headers.get('content-disposition')).toBe(
+      `attachment; filename="SBX-M-1_USD_${BROKEN_DAY}.r1.csv"`,
+    );
+    const zip = await pages.get('/download/SBX-M-1/2026-03.zip');
+    expect(new Uint8Array(await zip.arrayBuffer()).subarray(0, 2)).toEqual(new Uint8Array([0x50, 0x4b]));
+    expect((await auditEvents()).slice(-2)).toEqual([
+      { by_whom: 'local', command: 'statements get', subject: key, note: null },
+      { by_whom: 'local', command: 'statements get', subject: '2026-03 SBX-M-1', note: null },
+    ]);
+    // The month brought the revision, so nothing is new any more.
+    expect(await pages.html('/?month=2026-03')).not.toMatch(/aria-label="[^"]*revised/);
+  });
+
+  test('come in every format that a day or a month links to, and are on record', async () => {
+    const linked = async (path: string) =>
+      [...(await pages.html(path)).matchAll(/href="(\/download\/[^"]*)"/g)].map(([, link]) =>
+        link!.replaceAll('&amp;', '&'),
+      );
+    const links = new Set([
+      ...(await linked(`/m/SBX-M-1/USD/${BROKEN_DAY}`)),
+      ...(await linked('/m/SBX-M-1/2026-03')),
+    ]);
+    const before = (await auditEvents()).length;
+    const names = [];
+    for (const link of links) {
+      const response = await pages.get(link);
+      expect((await response.arrayBuffer()).byteLength, link).toBeGreaterThan(1_000);
+      names.push(/filename="(.*)"/.exec(response.headers.get('content-disposition')!)![1]);
+    }
+    const name = `SBX-M-1_USD_${BROKEN_DAY}.r1`;
+    expect(names).toEqual([
+      ...['csv', 'spreadsheet.csv', 'xlsx', 'camt053.xml', 'mt940', 'pdf'].map((one) => `${name}.${one}`),
+      ...['month-2026-03-SBX-M-1.pdf', 'statements-2026-03-SBX-M-1.zip'],
+      ...['spreadsheet', 'xlsx', 'camt053', 'mt940', 'pdf'].map(
+        (format) => `statements-2026-03-SBX-M-1-${format}.zip`,
+      ),
+    ]);
+    const added = (await auditEvents()).slice(before);
+    const formats = ['spreadsheet', 'xlsx', 'camt053', 'mt940', 'pdf'];
+    expect(added.map(({ subject, note }) => [subject, note])).toEqual([
+      ...[null, ...formats].map((format) => [
+        `merchant=SBX-M-1/date=${BROKEN_DAY}/${name}.csv`,
+        format && `as ${format}`,
+      ]),
+      ['month-2026-03-SBX-M-1.pdf', null],
+      ...[null, ...formats].map((format) => ['2026-03 SBX-M-1', format && `as ${format}`]),
+    ]);
+  });
+
+  test('a month as PDF has the figures of its page, what is open and why, and each hash', async () => {
+    const response = await pages.get('/download/SBX-M-1/2026-03.pdf');
+    expect(response.headers.get('content-type')).toBe('application/pdf');
+    const text = pdfText(await pagesOf(new Uint8Array(await response.arrayBuffer())));
+    expect(text).toContain('USD | 0.00 | 37,554,408.63 | 36,060,078.71 | 1,494,023.77 | 4 published');
+    expect(text).toContain(
+      'USD: balance difference of -306.15 USD: the closing is 306.15 USD lower than opening plus credits minus debits.',
+    );
+    expect(text).toMatch(/USD \| 2026-03-03 \| its balance chain is broken: break \d+/);
+    expect(text).toContain(
+      'USD | 2026-03-07 to 2026-03-31 | the day is not over before 2026-03-08 00:00:00 (Asia/Shanghai) (the first of these days)',
+    );
+    const { sha256 } = (await statementOf(
+      database(),
+      { merchantNo: 'SBX-M-1', currency: 'KWD' },
+      REVISED_DAY,
+    ))!;
+    expect(text).toContain(`SHA-256 ${sha256}`);
+  });
+
+  test('what a format cannot hold is said in plain words, and no download is on record', async () => {
+    const before = await auditEvents();
+    const db = database();
+    const ofDay = () =>
+      db.updateTable('statement').where('currency', '=', 'USD').where('day', '=', BROKEN_DAY);
+    const { opening } = (await statementOf(db, { merchantNo: 'SBX-M-1', currency: 'USD' }, BROKEN_DAY))!;
+    await ofDay().set({ opening: '12345678901234567.89' }).execute();
+    const refused = await pages.get(`/download/SBX-M-1/USD/${BROKEN_DAY}?format=camt053`);
+    await ofDay().set({ opening }).execute();
+    expect([refused.status, textOf(await refused.text())]).toEqual([
+      422,
+      expect.stringContaining('the amount 12345678901234567.89 has more than 18 digits'),
+    ]);
+    expect(await auditEvents()).toEqual(before);
+  });
+
+  test.each([
+    `/download/SBX-M-1/USD/${BROKEN_DAY}?revision=9`,
+    `/download/SBX-M-1/USD/${BROKEN_DAY}?revision=../1`,
+    `/download/SBX-M-1/USD/${BROKEN_DAY}?format=nix`,
+    '/download/SBX-M-1/..%2F..%2Fetc%2Fpasswd',
+    '/download/..%2F..%2Fsecret/2026-03.zip',
+    '/download/SBX-M-1/2026-04.zip',
+    '/download/SBX-M-1/2026-04.pdf',
+    '/download/SBX-M-1/2026-03.zip?format=nix',
+    '/assets/..%2F..%2Fpackage.json',
+  ])('nothing is at %s', async (path) => {
+    expect((await pages.get(path)).status).toBe(404);
+  });
+});
+
+describe('who may do what', () => {
+  test('a deed needs the form’s token, an own name and a known step; all of it is on record or none', async () => {
+    const path = `/breaks/${await openBreak()}`;
+    const before = await auditEvents();
+    const step = { step: 'taken', note: '' };
+    expect((await pages.post(path, step)).status).toBe(403);
+    expect((await pages.post(path, { ...step, form_token: 'another' })).status).toBe(403);
+    const fromElsewhere = { 'sec-fetch-site': 'cross-site' };
+    expect((await pages.post(path, { ...step, form_token: FORM_TOKEN }, fromElsewhere)).status).toBe(403);
+    expect((await pages.post(path, { form_token: FORM_TOKEN, step: 'constructor' })).status).toBe(400);
+    const empty = await pages.post(path, { form_token: FORM_TOKEN, step: 'resolved', note: '  ' });
+    expect([empty.status, await empty.text()]).toEqual([
+      409,
+      expect.stringMatching(/<p class="said wrong" role="alert">\s*The note is required\./),
+    ]);
+    const reopened = await pages.post(path, { form_token: FORM_TOKEN, step: 'reopened' });
+    expect(textOf(await reopened.text())).toContain('The break is not resolved, so it cannot be reopened.');
+    expect(await auditEvents()).toEqual(before);
+  });
+
+  test('a case is taken, resolved and reopened, with the words that the commands leave', async () => {
+    const id = await openBreak();
+    const offered = async (of = id): Promise<(string | undefined)[]> =>
+      [...(await pages.html(`/breaks/${of}`)).matchAll(/name="step" value="(\w+)"/g)].map(([, step]) => step);
+    const before = (await auditEvents()).length;
+    for (const [step, note, ...steps] of [
+      ['taken', '', 'taken', 'resolved', 'commented'],
+      ['resolved', 'fee, case 4711', 'resolved', 'commented', 'taken'],
+      ['reopened', '', 'reopened', 'commented'],
+    ] as const) {
+      expect(await offered()).toEqual(steps);
+      const response = await pages.post(`/breaks/${id}`, { form_token: FORM_TOKEN, step, note });
+      expect([response.status, response.headers.get('location')]).toEqual([
+        303,
+        `/breaks/${id}?done=${step}`,
+      ]);
+      expect(await pages.html(response.headers.get('location')!)).toMatch(/<p class="said" role="status">/);
+      if (step === 'resolved')
+        expect(await pages.html('/?month=2026-03')).toMatch(
+          /2026-03-03"\s+aria-label="explained, changed since it was published"/,
+        );
+    }
+    expect(await offered()).toEqual(['taken', 'resolved', 'commented']);
+    expect(await offered(await breakOf('KWD'))).toEqual(['commented']);
+    expect((await auditEvents()).slice(before)).toEqual([
+      { by_whom: 'local', command: 'breaks take', subject: String(id), note: null },
+      { by_whom: 'local', command: 'breaks resolve', subject: String(id), note: 'fee, case 4711' },
+      { by_whom: 'local', command: 'breaks reopen', subject: String(id), note: null },
+    ]);
+  });
+
+  const accessAs = (person: Person): Access => ({
+    register: () => Promise.resolve(),
+    personOf: () => person,
+    formToken: () => 'made-up',
+  });
+
+  test('a viewer looks and downloads, and can do nothing', async () => {
+    const viewer = { name: 'Vera', role: 'viewer', merchants: null } as const;
+    const own = await showPages(stage, { access: accessAs(viewer) });
+    const id = await openBreak();
+    expect((await own.post(`/breaks/${id}`, { step: 'taken' })).status).toBe(403);
+    expect(await own.html(`/breaks/${id}`)).not.toContain('<form method="post"');
+    expect(await own.html(`/download/SBX-M-1/USD/${BROKEN_DAY}`)).toContain('SBX1470407409798');
+    await own.close();
+  });
+
+  test('another’s merchants are as if they did not exist', async () => {
+    const other = { name: 'Otto', role: 'operator', merchants: ['SBX-M-2'] } as const;
+    const own = await showPages(stage, { access: accessAs(other) });
+    const id = await openBreak();
+    const paths = [
+      '/m/SBX-M-1/2026-03',
+      `/m/SBX-M-1/USD/${BROKEN_DAY}`,
+      '/entry/SBX-M-1/SBX1470407409798',
+      `/breaks/${id}`,
+      `/download/SBX-M-1/USD/${BROKEN_DAY}`,
+      '/download/SBX-M-1/2026-03.zip',
+      '/download/SBX-M-1/2026-03.pdf',
+    ];
+    for (const path of paths) expect((await own.get(path)).status, path).toBe(404);
+    expect((await own.post(`/breaks/${id}`, { step: 'taken' })).status).toBe(404);
+    for (const path of [
+      '/?month=2026-03',
+      '/breaks?all=yes',
+      '/changes?since=2026-03-01',
+      '/status',
+      '/entry?number=SBX1470407409798',
+    ])
+      expect(await own.html(path), path).not.toContain(MERCHANT.merchantNo);
+    await own.close();
+  });
+
+  test('on this machine nobody comes in under another name', async () => {
+    const { hostname, port } = new URL(pages.url);
+    const { request } = await import('node:http');
+    const status = await new Promise((resolve) =>
+      request({ host: hostname, port, path: '/', headers: { host: 'stranger.example' } }, (response) =>
+        resolve(response.statusCode),
+      ).end(),
+    );
+    expect(status).toBe(403);
+  });
+
+  test('a page lets nothing foreign in, and nobody keeps it', async () => {
+    const { headers } = await pages.get('/');
+    expect(headers.get('content-security-policy')).toBe(
+      "default-src 'none';style-src 'self';img-src 'self';form-action 'self';base-uri 'none';frame-ancestors 'none'",
+    );
+    expect(headers.get('cache-control')).toBe('no-store');
+    expect(await pages.html('/')).not.toMatch(/<script|style=|onload/);
+  });
+
+  test('style and icon have the types without which a browser ignores them', async () => {
+    const html = await pages.html('/');
+    const typeOf = async (name: string): Promise<string | null> => {
+      const [address] = new RegExp(`/assets/\\w+/${name}`).exec(html)!;
+      return (await pages.get(address)).headers.get('content-type');
+    };
+    expect([await typeOf('pages.css'), await typeOf('icon.svg')]).toEqual([
+      'text/css; charset=utf-8',
+      'image/svg+xml',
+    ]);
+  });
+});
+
+test('hostile text stays text, and a number with odd characters keeps its page', async () => {
+  const hostile = `"><script>alert('1')</script>/../%2e?#`;
+  await database()
+    .updateTable('ledger_entry')
+    .set({ batch_no: hostile, transaction_type: '<img src=x onerror=alert(1)>' })
+    .where('batch_no', '=', 'SBX1470407409798')
+    .execute();
+  const day = await pages.html(`/m/SBX-M-1/USD/${BROKEN_DAY}`);
+  expect(day).not.toMatch(/<script|<img/);
+  const href = /href="(\/entry\/SBX-M-1\/[^"]*script[^"]*)"/.exec(day)![1]!.replaceAll('&#39;', "'");
+  expect(textOf(await pages.html(href))).toContain(`Entry ${hostile}`);
+  for (const text of [hostile, '..', `' OR 1=1 --`, '\u0000', '‮'])
+    expect((await pages.get(`/entry?number=${encodeURIComponent(text)}`)).status, text).toBe(200);
+  for (const path of [
+    '/?month=2026-13',
+    '/breaks/x',
+    '/m/SBX-M-1/USD/2026-02-30',
+    '/m/SBX-M-1/US%2FD/2026-03-03',
+    '/%ff',
+  ])
+    expect([400, 404], path).toContain((await pages.get(path)).status);
+  const note = `</textarea><script>alert(2)</script>`;
+  const id = await openBreak();
+  await pages.post(`/breaks/${id}`, { form_token: FORM_TOKEN, step: 'commented', note });
+  expect(await pages.html(`/breaks/${id}`)).not.toContain('<script');
+});
