@@ -34,7 +34,6 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
   reconcile: edges,
   statements: [...edges, 'signing'],
   run: [...edges, 'signing', 'sync', 'reconcile', 'statements', 'settings', 'queue', 'alerts'],
-  observe: [...core, 'platform', 'store', 'queue', 'run'],
   library: ['ledger', 'signing', 'statements'],
   jobs: ['run', 'settings', LIST],
   web: ANYTHING,
@@ -45,7 +44,6 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
 const ON_TOP: Readonly<Record<string, readonly string[]>> = {
   jobs: ['cli'],
   web: ['cli'],
-  observe: ['cli'],
   cli: [],
   library: [],
 };

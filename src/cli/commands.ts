@@ -46,11 +46,6 @@ const CORE: readonly CommandEntry[] = [
     load: async () => (await import('./status.ts')).statusCommand,
   },
   {
-    usage: 'metrics [options]',
-    about: 'the state, as metrics for Prometheus',
-    load: async () => (await import('./status.ts')).metricsCommand,
-  },
-  {
     usage: 'runs [options] [id]',
     about: 'what ran, newest first: how each run ended, and why',
     load: async () => (await import('./runs.ts')).runsCommand,

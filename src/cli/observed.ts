@@ -1,74 +1,42 @@
 /** Observation of a process: metrics if they have an address, traces if OTEL_* is set. */
-import { loadFor } from '../host/packages.ts';
 import { messageOf } from '../ledger/text.ts';
 import type { Logger } from 'pino';
-import type { ProcessMetrics } from '../observe/metrics.ts';
-import { tracesWanted } from '../observe/traces-wanted.ts';
-import type { Traces } from '../observe/traces.ts';
+import { observation } from '../options/all.ts';
+import type { ProcessMetrics, Traces } from '../options/option.ts';
 import type { PlatformApp } from '../run/app.ts';
 import { UNOBSERVED, type Observer } from '../run/active-run.ts';
 import type { Settings, SettingsWithoutPlatform } from '../settings/settings.ts';
 import { openDatabase } from '../store/engine/connection.ts';
 import type { Database } from '../store/engine/database.ts';
-import type { MetricsPage } from '../web/readiness.ts';
-import { jobs } from '../../jobs/all.ts';
 
 /** Failures of sending traces are logged this often at most. */
 const SHOWN_EVERY_MS = 60_000;
 
 /** The traces of this process; null where nothing asks for them. Throws `UsageError`. */
 export async function tracesOf(log: Logger, version: string): Promise<Traces | null> {
-  const protocol = tracesWanted(process.env);
-  if (protocol === null) return null;
-  const { openTraces } = await loadFor('traces', () => import('../observe/traces.ts'));
+  const { env } = process;
+  const observing = observation();
+  if (observing === undefined || !(await observing.asksTraces(env))) return null;
   let reportedMs = Number.NEGATIVE_INFINITY;
   const onProblem = (problem: string): void => {
     if (performance.now() - reportedMs < SHOWN_EVERY_MS) return;
     reportedMs = performance.now();
     log.warn({ problem }, 'traces could not be sent');
   };
-  return openTraces({ protocol, version, onProblem });
+  return observing.openTraces({ env, version, onProblem });
 }
 
 /** The metrics of this process; null where they have no address. */
-export async function metricsOf({
+export const metricsOf = async ({
   healthListen,
-}: Pick<SettingsWithoutPlatform, 'healthListen'>): Promise<ProcessMetrics | null> {
-  if (healthListen === null) return null;
-  const { createMetrics } = await import('../observe/metrics.ts');
-  return createMetrics();
-}
+}: Pick<SettingsWithoutPlatform, 'healthListen'>): Promise<ProcessMetrics | null> =>
+  healthListen === null ? null : ((await observation()?.createMetrics()) ?? null);
 
 export const observerOf = (metrics: ProcessMetrics | null, traces: Traces | null): Observer => ({
   ...UNOBSERVED,
   ...metrics?.observer,
   ...(traces && { trace: traces.trace }),
 });
-
-export interface StateSource {
-  readonly settings: SettingsWithoutPlatform;
-  readonly db: Database['db'];
-  readonly now: () => Date;
-}
-
-/** Reads the state for these settings. Without the platform's, only that of the inbox. */
-export async function stateOf({ settings, db, now }: StateSource) {
-  const { createState } = await import('../observe/state.ts');
-  const { platform } = settings;
-  return createState({
-    db,
-    ledger: platform === null ? null : { settings: { ...settings, platform }, jobs },
-    now,
-    withMerchants: settings.metricsMerchants,
-  });
-}
-
-/** The page of `/metrics`. */
-export async function metricsPage(metrics: ProcessMetrics, source: StateSource): Promise<MetricsPage> {
-  const { METRICS_TYPE } = await import('../observe/metrics.ts');
-  const state = await stateOf(source);
-  return { contentType: METRICS_TYPE, text: async () => metrics.text(await state()) };
-}
 
 /**
  * Does `work` while `/healthz`, `/readyz` and `/metrics` are answered where DAYBOOK_HEALTH_LISTEN says; without it just
@@ -89,7 +57,7 @@ export async function withHealthPort(
     const { secretKeys } = app.settings;
     const listener = await listenForHealth(healthListen, {
       readiness: createReadiness({ db, secretKeys, needsKeys: false, signal }),
-      metrics: await metricsPage(metrics, { settings: app.settings, db, now: app.now }),
+      metrics: metrics.page({ settings: app.settings, db, now: app.now }),
       onRefusal: (event) => log.debug(event, 'refused'),
     }).catch(async (error: unknown) => {
       await own.close();

@@ -25,7 +25,6 @@ import { EXIT, mostSevere, UsageError, type ExitCode } from '../run/verdict/exit
 import { undelivered } from '../alerts/outbox.ts';
 import { deliverAtEnd, runWatchdog } from './alerts.ts';
 import { answerWith, collect, createLog, platformSettings, printParts, withApp } from './context.ts';
-import { stateOf } from './observed.ts';
 import { noticeDocument } from './output/run-text.ts';
 import { lines, counted, longTable, timesOf, type Times } from './output/text.ts';
 
@@ -262,23 +261,3 @@ const listText = ({ heading, items, more }: StatusList): string[] => [
   ...items.map((text) => `  ${text}`),
   ...(more === 0 ? [] : [`  and ${more.toLocaleString('en')} more`]),
 ];
-
-const METRICS_HELP = `
-Prints the state metrics of /metrics: last successful nightly run, proven, missing and open days, queue and inbox.
-docs/reference/metrics.md lists all of them. Ends with 4 where a part could not be read.
-
-Example, after a run from cron, for the textfile collector of Prometheus's node exporter:
-  f=/var/lib/prometheus/node-exporter/daybook.prom; daybook metrics > $f.new; test -s $f.new && mv $f.new $f`;
-
-export function metricsCommand(command: Command): void {
-  command.addHelpText('after', METRICS_HELP).action(async (_flags: object, self: Command) => {
-    const settings = platformSettings(self);
-    const { stateText } = await import('../observe/metrics.ts');
-    await answerWith(settings, self, async ({ db, now }) => {
-      const state = await (await stateOf({ settings, db, now }))();
-      const isComplete = state.reads.every(({ isRead }) => isRead);
-      const text = (await stateText(state)).trimEnd();
-      return { document: state, text, exitCode: isComplete ? EXIT.done : EXIT.incomplete };
-    });
-  });
-}

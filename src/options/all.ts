@@ -3,7 +3,8 @@ import { beneficiaries } from './beneficiaries/option.ts';
 import { notifications } from './notifications/option.ts';
 import { onboarding } from './onboarding/option.ts';
 import { onboardingDemo } from './onboarding-demo/option.ts';
-import type { Option, PagesPart } from './option.ts';
+import { observe } from './observe/option.ts';
+import type { Observation, Option, PagesPart } from './option.ts';
 import { pages } from './pages/option.ts';
 import { reference } from './reference/option.ts';
 import { sandbox } from './sandbox/option.ts';
@@ -15,9 +16,14 @@ export const OPTIONS: readonly Option[] = [
   beneficiaries,
   notifications,
   pages,
+  observe,
   sandbox,
   onboardingDemo,
 ];
+
+/** Metrics and traces; undefined where no option has any. */
+export const observation = (): Observation | undefined =>
+  OPTIONS.find((option) => option.observation !== undefined)?.observation;
 
 /** The pages; null where no option has any. */
 export const loadPages = async (): Promise<PagesPart | null> =>

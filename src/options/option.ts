@@ -1,9 +1,13 @@
 /** What an option adds to daybook. The core knows this type and the list in `all.ts`, and nothing else of any option. */
 import type { Command } from 'commander';
 import type { FastifyInstance } from 'fastify';
+import type { Trace } from '../host/trace.ts';
+import type { Observer } from '../run/active-run.ts';
 import type { App } from '../run/app.ts';
 import type { Job } from '../run/schedule/job.ts';
 import type { SettingsWithoutPlatform } from '../settings/settings.ts';
+import type { Database } from '../store/engine/database.ts';
+import type { MetricsPage } from '../web/readiness.ts';
 import type { LimitedServerDeps } from '../web/server.ts';
 
 /** A command, as the list of commands shows it. Its code is loaded when it is asked for. */
@@ -40,6 +44,41 @@ export interface PagesPart {
   readonly shown: (settings: SettingsWithoutPlatform, app: App) => Promise<ShownPages | null>;
 }
 
+/** What a process does, counted. */
+export interface ProcessMetrics {
+  /** Receives the events of the process's work. */
+  readonly observer: Omit<Observer, 'trace'>;
+  /** The page of `/metrics`: this process, and how everything stands by what is stored. */
+  readonly page: (source: StateSource) => MetricsPage;
+}
+
+export interface StateSource {
+  readonly settings: SettingsWithoutPlatform;
+  readonly db: Database['db'];
+  readonly now: () => Date;
+}
+
+export interface Traces {
+  readonly trace: Trace;
+  /** Sends what is left, in bounded time. Never rejects. */
+  readonly close: () => Promise<void>;
+}
+
+export interface TracesOptions {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly version: string;
+  /** Spans could not be sent. They are lost; the work goes on. */
+  readonly onProblem: (problem: string) => void;
+}
+
+/** Metrics and traces of a process. */
+export interface Observation {
+  /** Whether the environment asks for traces. Throws `UsageError` for a way that daybook does not have. */
+  readonly asksTraces: (env: TracesOptions['env']) => Promise<boolean>;
+  readonly openTraces: (options: TracesOptions) => Promise<Traces>;
+  readonly createMetrics: () => Promise<ProcessMetrics>;
+}
+
 export interface Option {
   /** The name of its folder. */
   readonly name: string;
@@ -49,6 +88,7 @@ export interface Option {
   readonly needs?: readonly string[];
   readonly commands?: readonly CommandEntry[];
   readonly jobs?: readonly Job[];
+  readonly observation?: Observation;
   /** Loads the pages. */
   readonly pages?: () => Promise<PagesPart>;
 }

@@ -63,7 +63,6 @@ test.each([
     '../../platform/transport.ts',
     'the simulated platform may only import ledger, host, platform/wire.ts',
   ],
-  ['src/run/run.ts', '../observe/metrics.ts', 'observe is on top: run may not import it'],
   ['src/web/server.ts', '../../jobs/all.ts', 'jobs is on top: web may not import it'],
   ['src/cli/main.ts', '../library/index.ts', 'library is on top: cli may not import it'],
   ['jobs/all.ts', '../src/store/lease.ts', 'jobs may only import run, settings, options/all.ts'],

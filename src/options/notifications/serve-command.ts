@@ -1,15 +1,15 @@
 /** `serve`: the HTTP server to which the platform pushes results, which it also processes, and its pages. */
 import type { Command } from 'commander';
 import type { SettingsWithoutPlatform } from '../../settings/settings.ts';
-import type { ProcessMetrics } from '../../observe/metrics.ts';
 import { createRefusalLog } from '../../web/refusals.ts';
+import type { ProcessMetrics } from '../option.ts';
 import type { ServeApp } from './serve.ts';
 import { targetsOf } from '../../alerts/targets.ts';
 import { SERVE } from '../../run/alerts/run-alerts.ts';
 import { endConditions } from '../../alerts/outbox.ts';
 import { reportNotStarted, runWatchdog, withAlerting } from '../../cli/alerts.ts';
 import { createLog, offlineSettings, print, stopSignal, withApp } from '../../cli/context.ts';
-import { metricsOf, metricsPage, withOwnConnection } from '../../cli/observed.ts';
+import { metricsOf, withOwnConnection } from '../../cli/observed.ts';
 import { loadPages } from '../all.ts';
 import { lines } from '../../cli/output/text.ts';
 
@@ -91,7 +91,7 @@ async function withServingHouse(
 ): Promise<void> {
   await withApp(settings, (app) =>
     withOwnConnection(settings, app.database, async (db) => {
-      const page = metrics && (await metricsPage(metrics, { settings, db, now: app.now }));
+      const page = metrics && metrics.page({ settings, db, now: app.now });
       const serving = { ...app, readinessDb: db, ...(page && { metrics: page }) };
       const pages = settings.pagesListen === null ? null : await loadPages();
       if (pages === null) return work(serving);

@@ -4,10 +4,12 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
-import { healthOf, inboxHealth, overviewOf, type Health, type HealthOptions } from '../run/health.ts';
-import { statusesOf, type MerchantStatus } from '../run/status.ts';
-import type { DB } from '../store/engine/schema.ts';
-import { readableParts, type InboxCounts } from '../store/fleet-counts.ts';
+import { jobs } from '../../../jobs/all.ts';
+import { healthOf, inboxHealth, overviewOf, type Health, type HealthOptions } from '../../run/health.ts';
+import { statusesOf, type MerchantStatus } from '../../run/status.ts';
+import type { StateSource } from '../option.ts';
+import type { DB } from '../../store/engine/schema.ts';
+import { readableParts, type InboxCounts } from '../../store/fleet-counts.ts';
 
 /** A reading is reused for this time. */
 export const STATE_LASTS_MS = 15_000;
@@ -36,6 +38,17 @@ export interface StateDeps {
   /** A clock in ms that never goes back; its zero does not matter. */
   readonly clock?: () => number;
   readonly answerMsMax?: number;
+}
+
+/** The state for these settings. Without the platform's, only that of the inbox. */
+export function stateOf({ settings, db, now }: StateSource): () => Promise<State> {
+  const { platform } = settings;
+  return createState({
+    db,
+    ledger: platform === null ? null : { settings: { ...settings, platform }, jobs },
+    now,
+    withMerchants: settings.metricsMerchants,
+  });
 }
 
 /** Makes a function that may be called at any rate: it reads at most once in `STATE_LASTS_MS`, and one reading at a time. */

@@ -8,9 +8,9 @@ import { text } from 'node:stream/consumers';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { tracesWanted } from '../../src/observe/traces-wanted.ts';
-import { daybook, envOf, startDaybook } from '../cli/daybook.ts';
-import { FROM, MERCHANT, openStage, scenario, type Stage } from '../support/stage.ts';
+import { tracesWanted } from '../../../src/options/observe/traces-wanted.ts';
+import { daybook, envOf, startDaybook } from '../../cli/daybook.ts';
+import { FROM, MERCHANT, openStage, scenario, type Stage } from '../../support/stage.ts';
 
 interface Span {
   readonly name: string;

@@ -11,29 +11,16 @@ import {
   resourceFromAttributes,
 } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-base';
-import type { Trace } from '../host/trace.ts';
-import type { TraceProtocol } from './traces-wanted.ts';
+import type { Traces, TracesOptions } from '../option.ts';
+import { tracesWanted, type TraceProtocol } from './traces-wanted.ts';
 
 /** When the process ends, the last spans have this long to be sent. */
 const CLOSE_MS_MAX = 5_000;
 const SERVICE = 'daybook';
 
-export interface Traces {
-  readonly trace: Trace;
-  /** Sends what is left, for as long as `CLOSE_MS_MAX` allows. Never rejects. */
-  readonly close: () => Promise<void>;
-}
-
-export interface TracesOptions {
-  readonly protocol: TraceProtocol;
-  readonly version: string;
-  /** Spans could not be sent. They are lost; the work goes on. */
-  readonly onProblem: (problem: string) => void;
-}
-
 /** Address, headers, time limits, sampling and service name come from the OTEL_* variables. */
-export async function openTraces({ protocol, version, onProblem }: TracesOptions): Promise<Traces> {
-  const exporter = reporting(await exporterOf(protocol), onProblem);
+export async function openTraces({ env, version, onProblem }: TracesOptions): Promise<Traces> {
+  const exporter = reporting(await exporterOf(tracesWanted(env)!), onProblem);
   const provider = new BasicTracerProvider({
     resource: defaultResource()
       .merge(resourceFromAttributes({ 'service.name': SERVICE, 'service.version': version }))

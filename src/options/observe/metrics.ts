@@ -1,8 +1,9 @@
 /** The text of `/metrics` and of `daybook metrics`: what this process does, and how everything stands. */
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import type { Observer } from '../run/active-run.ts';
+import type { Observer } from '../../run/active-run.ts';
 import { INBOX_METRICS, LEDGER_METRICS, MERCHANT_METRICS, type StateMetric } from './ledger-metrics.ts';
-import type { State } from './state.ts';
+import type { ProcessMetrics } from '../option.ts';
+import { stateOf, type State } from './state.ts';
 import { createWorkMetrics } from './work-metrics.ts';
 
 export const METRICS_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
@@ -41,7 +42,7 @@ export async function stateText(state: State): Promise<string> {
   return registry.metrics();
 }
 
-export interface ProcessMetrics {
+export interface CountedProcess {
   /** Receives the events of the process's work. */
   readonly observer: Omit<Observer, 'trace'>;
   readonly registry: Registry;
@@ -50,7 +51,7 @@ export interface ProcessMetrics {
 }
 
 /** The metrics of this process. Each call makes new ones; nothing is shared. */
-export function createMetrics(): ProcessMetrics {
+export function createMetrics(): CountedProcess {
   const registry = new Registry();
   const observer = createWorkMetrics(registry);
   collectDefaultMetrics({ register: registry });
@@ -58,5 +59,17 @@ export function createMetrics(): ProcessMetrics {
     observer,
     registry,
     text: async (state) => (await registry.metrics()) + (await stateText(state)),
+  };
+}
+
+/** The same, with what is stored read when the page is asked for. */
+export function processMetrics(): ProcessMetrics {
+  const { observer, text } = createMetrics();
+  return {
+    observer,
+    page: (source) => {
+      const state = stateOf(source);
+      return { contentType: METRICS_TYPE, text: async () => text(await state()) };
+    },
   };
 }

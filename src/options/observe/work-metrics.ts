@@ -1,7 +1,7 @@
 /** Counts what this process does, as it does it. The registry comes from whoever puts the process together. */
 import { Counter, Histogram, type Registry } from 'prom-client';
-import type { MerchantOutcome } from '../run/report.ts';
-import { type Observer, STAGES } from '../run/active-run.ts';
+import type { MerchantOutcome } from '../../run/report.ts';
+import { type Observer, STAGES } from '../../run/active-run.ts';
 
 const CALL_BUCKETS_S = [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 const STAGE_BUCKETS_S = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800];

@@ -1,5 +1,5 @@
 /** Whether the standard OTEL_* variables ask for traces, and how they are to be sent. Loads nothing. */
-import { UsageError } from '../run/verdict/exit-codes.ts';
+import { UsageError } from '../../run/verdict/exit-codes.ts';
 
 const PROTOCOLS = ['http/protobuf', 'http/json'] as const;
 export type TraceProtocol = (typeof PROTOCOLS)[number];

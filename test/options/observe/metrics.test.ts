@@ -1,11 +1,11 @@
 /** What a real run with trouble does to the metrics. */
 import { afterEach, expect, test } from 'vitest';
-import { jobs } from '../../jobs/all.ts';
-import { UNTRACED } from '../../src/host/trace.ts';
-import { createMetrics, type ProcessMetrics } from '../../src/observe/metrics.ts';
-import { createState } from '../../src/observe/state.ts';
-import { recordAuditEvent } from '../../src/store/audit.ts';
-import { MERCHANT, openStage, OTHER, scenario, TO, type Stage, type StageOptions } from '../support/stage.ts';
+import { jobs } from '../../../jobs/all.ts';
+import { UNTRACED } from '../../../src/host/trace.ts';
+import { createMetrics, type CountedProcess } from '../../../src/options/observe/metrics.ts';
+import { createState } from '../../../src/options/observe/state.ts';
+import { recordAuditEvent } from '../../../src/store/audit.ts';
+import { MERCHANT, openStage, OTHER, scenario, TO, type Stage, type StageOptions } from '../../support/stage.ts';
 import { samplesOf } from './support.ts';
 
 const stages: Stage[] = [];
@@ -13,7 +13,7 @@ afterEach(async () => {
   for (const stage of stages.splice(0)) await stage.close();
 });
 
-async function open(options: StageOptions = {}): Promise<{ stage: Stage; metrics: ProcessMetrics }> {
+async function open(options: StageOptions = {}): Promise<{ stage: Stage; metrics: CountedProcess }> {
   const metrics = createMetrics();
   const stage = await openStage({ ...options, observer: { ...metrics.observer, trace: UNTRACED } });
   stages.push(stage);
@@ -22,7 +22,7 @@ async function open(options: StageOptions = {}): Promise<{ stage: Stage; metrics
 
 const scraped = async (
   { app }: Stage,
-  metrics: ProcessMetrics,
+  metrics: CountedProcess,
   { withMerchants = false }: { readonly withMerchants?: boolean } = {},
 ): Promise<ReadonlyMap<string, number>> => {
   const ledger = { settings: app.settings, jobs };

@@ -1,17 +1,17 @@
 /** The state is read seldom, in time, and as far as the login may see it. */
 import { sql, type Kysely } from 'kysely';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { jobs } from '../../jobs/all.ts';
-import { stateText } from '../../src/observe/metrics.ts';
-import { createState, STATE_LASTS_MS, type StateDeps } from '../../src/observe/state.ts';
-import { installQueue } from '../../src/queue/queue.ts';
-import { beginBackfill } from '../../src/run/backfill/backfills.ts';
-import { openDatabase } from '../../src/store/engine/connection.ts';
-import type { DB } from '../../src/store/engine/schema.ts';
-import { keepNotifications, sealNotification } from '../../src/options/notifications/stored.ts';
-import { KEYS } from '../options/notifications/support.ts';
-import { counting } from '../store/many-accounts.ts';
-import { MERCHANT, openStage, scenario, type Stage } from '../support/stage.ts';
+import { jobs } from '../../../jobs/all.ts';
+import { stateText } from '../../../src/options/observe/metrics.ts';
+import { createState, STATE_LASTS_MS, type StateDeps } from '../../../src/options/observe/state.ts';
+import { installQueue } from '../../../src/queue/queue.ts';
+import { beginBackfill } from '../../../src/run/backfill/backfills.ts';
+import { openDatabase } from '../../../src/store/engine/connection.ts';
+import type { DB } from '../../../src/store/engine/schema.ts';
+import { keepNotifications, sealNotification } from '../../../src/options/notifications/stored.ts';
+import { KEYS } from '../notifications/support.ts';
+import { counting } from '../../store/many-accounts.ts';
+import { MERCHANT, openStage, scenario, type Stage } from '../../support/stage.ts';
 import { samplesOf } from './support.ts';
 
 let stage: Stage;

@@ -1,0 +1,24 @@
+import { loadFor } from '../../host/packages.ts';
+import type { Option } from '../option.ts';
+
+export const observe: Option = {
+  name: 'observe',
+  about: 'metrics for Prometheus, and traces by OpenTelemetry',
+  commands: [
+    {
+      usage: 'metrics [options]',
+      about: 'the state, as metrics for Prometheus',
+      load: async () => (await import('./command.ts')).metricsCommand,
+    },
+  ],
+  observation: {
+    asksTraces: async (env) =>
+      Object.keys(env).some((name) => name.startsWith('OTEL_')) &&
+      (await import('./traces-wanted.ts')).tracesWanted(env) !== null,
+    openTraces: async (options) => {
+      const { openTraces } = await loadFor('traces', () => import('./traces.ts'));
+      return openTraces(options);
+    },
+    createMetrics: async () => (await import('./metrics.ts')).processMetrics(),
+  },
+};

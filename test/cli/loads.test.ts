@@ -1,0 +1,81 @@
+/** What a command loads: its own code and packages, and no other's. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openStage, scenario, type Stage } from '../support/stage.ts';
+import { envOf, type Env } from './daybook.ts';
+
+let stage: Stage;
+beforeAll(async () => {
+  stage = await openStage({ scenario: scenario({ entriesPerDay: 10 }) });
+});
+afterAll(() => stage.close());
+
+/** Writes the files that were loaded to stderr as the process ends. */
+const LISTED = `
+  import { registerHooks } from 'node:module';
+  const loaded = [];
+  registerHooks({ load: (url, context, next) => { loaded.push(url); return next(url, context); } });
+  process.on('exit', () => process.stderr.write('LOADED' + JSON.stringify(loaded)));`;
+
+interface Loaded {
+  /** Names of packages. */
+  readonly packages: ReadonlySet<string>;
+  /** Folders of options of which more than the value is loaded. */
+  readonly options: ReadonlySet<string>;
+  readonly ownCount: number;
+}
+
+async function loadedBy(args: readonly string[], env: Env): Promise<Loaded> {
+  const listed = `--import=data:text/javascript,${encodeURIComponent(LISTED)}`;
+  const { stderr } = await promisify(execFile)(process.execPath, [listed, 'src/cli/main.ts', ...args], {
+    env: { PATH: process.env['PATH'], ...env },
+    maxBuffer: 64e6,
+  });
+  const urls = JSON.parse(stderr.slice(stderr.indexOf('LOADED') + 'LOADED'.length)) as string[];
+  const own = urls.filter((url) => !url.includes('/node_modules/') && /\/(?:src|jobs)\//.test(url));
+  return {
+    packages: new Set(
+      urls.flatMap((url) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.slice(1) ?? []),
+    ),
+    options: new Set(
+      own
+        .filter((url) => !url.endsWith('/option.ts'))
+        .flatMap((url) => /\/src\/options\/([^/]+)\//.exec(url)?.slice(1) ?? []),
+    ),
+    ownCount: own.length,
+  };
+}
+
+/** What only some commands or settings need. */
+const HEAVY = [
+  'fastify',
+  'pdfkit',
+  '@aws-sdk/client-s3',
+  'pg-boss',
+  'nodemailer',
+  'prom-client',
+  'openid-client',
+];
+const heavyOf = ({ packages }: Loaded): string[] => HEAVY.filter((name) => packages.has(name));
+
+test('--help loads commander, the list of commands, and the code of none', async () => {
+  const loaded = await loadedBy(['--help'], {});
+  expect([...loaded.packages]).toEqual(['commander']);
+  expect([...loaded.options]).toEqual([]);
+  expect(loaded.ownCount).toBeLessThan(40);
+});
+
+test('status loads no option, and nothing that calls, serves or writes', async () => {
+  const loaded = await loadedBy(['status'], envOf(stage));
+  expect(heavyOf(loaded)).toEqual([]);
+  expect(['undici', 'yaml', '@electric-sql/pglite'].filter((name) => loaded.packages.has(name))).toEqual([]);
+  expect([...loaded.options]).toEqual([]);
+});
+
+test('a night over a folder and a server loads no option', async () => {
+  const loaded = await loadedBy(['run'], envOf(stage));
+  expect(heavyOf(loaded)).toEqual([]);
+  expect(loaded.packages.has('undici')).toBe(true);
+  expect([...loaded.options]).toEqual([]);
+});
