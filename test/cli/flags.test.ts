@@ -5,10 +5,12 @@ import type { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { createCompleteProgram } from '../../src/cli/program.ts';
 
-const ROOT = fileURLToPath(new URL('../../src/cli', import.meta.url));
-const SOURCES = readdirSync(ROOT, { recursive: true, encoding: 'utf8' })
-  .filter((path) => path.endsWith('.ts'))
-  .map((path) => readFileSync(`${ROOT}/${path}`, 'utf8'));
+const SOURCES = ['cli', 'options'].flatMap((folder) => {
+  const root = fileURLToPath(new URL(`../../src/${folder}`, import.meta.url));
+  return readdirSync(root, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts'))
+    .map((path) => readFileSync(`${root}/${path}`, 'utf8'));
+});
 
 const commandsOf = (command: Command): Command[] => [command, ...command.commands.flatMap(commandsOf)];
 

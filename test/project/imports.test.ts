@@ -114,10 +114,10 @@ test('a type is imported at the top, and its import in the middle of the text is
 
 test('an option imports another one only where its value names it', () => {
   const texts = { 'src/options/onboarding-demo/command.ts': imports('../sandbox/server.ts') };
-  expect(saidOf(texts, new Map([['onboarding', ['reference']]]))).toEqual([
-    'src/options/onboarding-demo/command.ts:1: the option onboarding may not import sandbox, which its value does not name in `needs`',
+  expect(saidOf(texts, new Map([['onboarding-demo', ['reference']]]))).toEqual([
+    'src/options/onboarding-demo/command.ts:1: the option onboarding-demo may not import sandbox, which its value does not name in `needs`',
   ]);
-  expect(saidOf(texts, new Map([['onboarding', ['sandbox']]]))).toEqual([]);
+  expect(saidOf(texts, new Map([['onboarding-demo', ['sandbox']]]))).toEqual([]);
 });
 
 test('what is loaded when it is asked for closes no circle', () => {

@@ -250,7 +250,7 @@ describe('the schedule', () => {
     await one.tick();
     expect(asked).toEqual(['nightly', 'resweep']);
     expect(faults).toEqual([
-      ['unreadable', expect.stringContaining('alias')],
+      ['unreadable', expect.stringContaining('Monday')],
       ['nightly', 'a slip'],
     ]);
   });
