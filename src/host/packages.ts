@@ -9,6 +9,7 @@ import { packageFile } from './files.ts';
 
 /** What needs them, as messages name it. */
 const OPTIONAL_PACKAGES = {
+  'the embedded database, used where DATABASE_URL is not set': ['@electric-sql/pglite'],
   'PDF statements': ['pdfkit'],
   'alerts by mail': ['nodemailer'],
   'a login by OpenID Connect': ['openid-client'],

@@ -6,6 +6,7 @@ import type { PGlite, Transaction } from '@electric-sql/pglite';
 import { join } from 'node:path';
 import { setImmediate as loopTurn } from 'node:timers/promises';
 import { Kysely, PGliteDialect, type PGliteDialectConfig } from 'kysely';
+import { loadFor } from '../../host/packages.ts';
 import { COLUMN_PARSERS, type Database } from './database.ts';
 import {
   openingTrouble,
@@ -24,16 +25,19 @@ import { troubleOf } from './errors.ts';
 type DialectPglite = Extract<PGliteDialectConfig['pglite'], { closed: boolean }>;
 type Query = DialectPglite['query'];
 
+const EMBEDDED = 'the embedded database, used where DATABASE_URL is not set';
+
 /** PGlite answers without giving way to other work in this process. After this long, the others get a turn. */
 const TURN_MS = 10;
 
 /**
  * Opens the folder `dataDir/db` and creates it on first use. Throws `EmbeddedDatabaseBusy` while another process has
- * it open, `DatabaseFull` or `DatabaseUnusable` if it cannot be opened, or if other users may open it.
+ * it open, `DatabaseFull` or `DatabaseUnusable` if it cannot be opened, or if other users may open it, and
+ * `PackagesMissing` where PGlite is not installed.
  */
 export async function openEmbeddedFolder(dataDir: string): Promise<Database> {
   const folder = join(dataDir, 'db');
-  const { PGlite: Pglite } = await import('@electric-sql/pglite');
+  const { PGlite: Pglite } = await loadFor(EMBEDDED, () => import('@electric-sql/pglite'));
   let lock: FolderLock | undefined;
   try {
     await ownFolder(dataDir);
