@@ -3,7 +3,7 @@
  * costs on disk and at start. Asks the package registry, and measures on this machine.
  */
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
@@ -64,7 +64,7 @@ function broughtBy(name: string, names: readonly string[], packages: LockedPacka
   return [...reachedFrom([name], packages)].filter((path) => !without.has(path));
 }
 
-async function page(): Promise<string> {
+function page(): string {
   const packages = lockedPackages();
   const { dependencies = {}, peerDependencies = {} } = packages['']!;
   const versions: Readonly<Record<string, string>> = { ...dependencies, ...peerDependencies };
@@ -98,5 +98,5 @@ async function page(): Promise<string> {
 
 if (import.meta.main) {
   const config = await resolveConfig(PAGE);
-  writeFileSync(PAGE, await format(await page(), { ...config, parser: 'markdown' }));
+  writeFileSync(PAGE, await format(page(), { ...config, parser: 'markdown' }));
 }

@@ -21,10 +21,10 @@ import { overviewOf } from '../run/health.ts';
 import { type LastRuns, reasonOf, type KnownRun, runEnd } from '../run/run-state.ts';
 import type { NextRun } from '../run/schedule/due.ts';
 import { statusesOf, statusExitCode, type MerchantStatus } from '../run/status.ts';
-import { EXIT, mostSevere, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
+import { mostSevere, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
 import { undelivered } from '../alerts/outbox.ts';
 import { deliverAtEnd, runWatchdog } from './alerts.ts';
-import { answerWith, collect, createLog, platformSettings, printParts, withApp } from './context.ts';
+import { collect, createLog, platformSettings, printParts, withApp } from './context.ts';
 import { noticeDocument } from './output/run-text.ts';
 import { lines, counted, longTable, timesOf, type Times } from './output/text.ts';
 

@@ -43,10 +43,10 @@ export function didYouMean(name: string, known: readonly string[]): string | nul
 /** How many characters to insert, leave out or replace to make one word of the other (Levenshtein). */
 export function distance(one: string, other: string): number {
   let above = Array.from({ length: other.length + 1 }, (_, at) => at);
-  for (const [row, character] of [...one].entries()) {
+  for (let row = 0; row < one.length; row += 1) {
     const next = [row + 1];
     for (let at = 0; at < other.length; at += 1)
-      next.push(Math.min(above[at]! + Number(character !== other[at]), above[at + 1]! + 1, next[at]! + 1));
+      next.push(Math.min(above[at]! + Number(one[row] !== other[at]), above[at + 1]! + 1, next[at]! + 1));
     above = next;
   }
   return above.at(-1)!;

@@ -15,7 +15,7 @@ import { filesOfClose } from './close.ts';
 import { fetchStatement, inFormat, StatementDamaged } from './fetch.ts';
 import { CSV } from './formats/csv.ts';
 import { FormatTooSmall, type StatementFormat } from './formats/format.ts';
-import { PDF } from './formats/pdf.ts';
+import { HEADS } from './formats/heads.ts';
 import {
   dayPrefix,
   fileOf,
@@ -250,7 +250,7 @@ export const monthPdfName = ({ name }: Month, merchantNo: string): string =>
 export async function monthDownload(sources: MonthSources, asked: OverviewAsked): Promise<MerchantMonth> {
   const { merchantNo, month, currencies, now } = asked;
   const found = await merchantMonth(sources, merchantNo, month, currencies);
-  if (sources.format.name !== PDF.name || found.files.length === 0) return found;
+  if (sources.format.name !== HEADS.pdf.name || found.files.length === 0) return found;
   async function* read(): AsyncGenerator<Uint8Array> {
     yield* monthPdf((await monthOverview(sources.db, asked))!);
   }

@@ -1,6 +1,6 @@
 /** Files packed as a ZIP, as a stream. */
 import { PassThrough, Readable } from 'node:stream';
-import { ZipFile, type ReadStreamOptions } from 'yazl';
+import type { ReadStreamOptions } from 'yazl';
 
 export interface ZippedFile {
   readonly name: string;
@@ -22,6 +22,7 @@ class UtcDate extends Date {
 export async function* zipped(
   files: Iterable<ZippedFile> | AsyncIterable<ZippedFile>,
 ): AsyncGenerator<Uint8Array> {
+  const { ZipFile } = await import('yazl');
   const zip = new ZipFile();
   const output = new PassThrough();
   let source: Readable | null = null;

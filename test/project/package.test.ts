@@ -63,7 +63,10 @@ const refusal = (env: NodeJS.ProcessEnv): Promise<{ readonly code: number; reado
     env: { ...ENV, ...env },
   }).then(
     () => expect.fail('the command went through'),
-    ({ code, stderr }: { readonly code: number; readonly stderr: string }) => ({ code, stderr }),
+    (error: unknown) => {
+      const { code, stderr } = error as { readonly code: number; readonly stderr: string };
+      return { code, stderr };
+    },
   );
 
 beforeAll(async () => {

@@ -11,6 +11,7 @@ import {
   placesOf,
   type Places,
 } from './format.ts';
+import { HEADS } from './heads.ts';
 
 /** What the schema allows in an amount. */
 const AMOUNT_DIGITS_MAX = 18;
@@ -183,10 +184,4 @@ async function* write(day: StatementDay): AsyncGenerator<Uint8Array> {
   yield Buffer.from(tail(day));
 }
 
-export const CAMT053: StatementFormat = {
-  name: 'camt053',
-  extension: 'camt053.xml',
-  contentType: 'application/xml',
-  canBePublished: true,
-  write,
-};
+export const CAMT053: StatementFormat = { ...HEADS.camt053, write };

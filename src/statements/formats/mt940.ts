@@ -12,6 +12,7 @@ import {
 } from './format.ts';
 import { sha256Of } from '../../host/sha256.ts';
 import { bankAmounts, ofEntry, type BankAmounts, notesOf } from './bank-amounts.ts';
+import { HEADS } from './heads.ts';
 
 /** Set X without line ends. */
 const ALLOWED = /^[A-Za-z0-9/\-?:().,'+ ]*$/;
@@ -232,10 +233,4 @@ async function* write(day: StatementDay): AsyncGenerator<Uint8Array> {
   yield Buffer.from(messages.given());
 }
 
-export const MT940: StatementFormat = {
-  name: 'mt940',
-  extension: 'mt940',
-  contentType: 'text/plain; charset=us-ascii',
-  canBePublished: true,
-  write,
-};
+export const MT940: StatementFormat = { ...HEADS.mt940, write };

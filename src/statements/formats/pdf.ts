@@ -15,6 +15,7 @@ import {
 import { missingIn, unreadableText } from './bank-amounts.ts';
 import { COLOR, STYLE, type TextStyle, type Column, type Row, type Sheet, createSheet } from './pdf-sheet.ts';
 import { addAmounts, grouped, subtractAmounts } from '../../ledger/money.ts';
+import { HEADS } from './heads.ts';
 
 export const GOOD: TextStyle = { ...STYLE.text, font: 'bold', color: COLOR.good };
 export const BAD: TextStyle = { ...GOOD, color: COLOR.bad };
@@ -309,11 +310,4 @@ async function* write(day: StatementDay): AsyncGenerator<Uint8Array> {
   yield* sheet.end();
 }
 
-export const PDF: StatementFormat = {
-  name: 'pdf',
-  extension: 'pdf',
-  contentType: 'application/pdf',
-  canBePublished: true,
-  holdsEveryDay: true,
-  write,
-};
+export const PDF: StatementFormat = { ...HEADS.pdf, write };

@@ -21,6 +21,7 @@ import {
   SHEET_TAIL,
 } from './xlsx-xml.ts';
 import { zipped, type ZippedFile } from '../zipped.ts';
+import { HEADS } from './heads.ts';
 
 const text = (value: string): Value => ({ kind: 'text', text: value });
 const amount = (value: string): Value => ({ kind: 'amount', text: value });
@@ -185,11 +186,4 @@ export async function* workbookOf(
   }
 }
 
-export const XLSX: StatementFormat = {
-  name: 'xlsx',
-  extension: 'xlsx',
-  contentType: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
-  canBePublished: true,
-  holdsEveryDay: true,
-  write: (day) => workbookOf(day),
-};
+export const XLSX: StatementFormat = { ...HEADS.xlsx, write: (day) => workbookOf(day) };

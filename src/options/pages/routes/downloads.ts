@@ -6,7 +6,7 @@ import { formatNote, inFormat } from '../../../statements/fetch.ts';
 import { STATEMENT_FORMATS } from '../../../statements/formats/all.ts';
 import { CSV } from '../../../statements/formats/csv.ts';
 import type { StatementFormat } from '../../../statements/formats/format.ts';
-import { PDF } from '../../../statements/formats/pdf.ts';
+import { HEADS } from '../../../statements/formats/heads.ts';
 import { fileOf, nameIn } from '../../../statements/keys.ts';
 import { monthDownload, monthPdfName, zippedMonth } from '../../../statements/month-files.ts';
 import { monthOverview, monthPdf } from '../../../statements/month-pdf.ts';
@@ -86,7 +86,7 @@ async function monthFile({ db, objects, now }: PagesContext, asked: Asked): Prom
     if (overview === null) throw new PageRefusal(404);
     // Recorded under its own name: it is no statement, so no statement counts as downloaded.
     const name = monthPdfName(month, merchantNo);
-    return { subject: name, bytes: monthPdf(overview), name, contentType: PDF.contentType };
+    return { subject: name, bytes: monthPdf(overview), name, contentType: HEADS.pdf.contentType };
   }
   const format = formatIn(asked);
   const { accounts, files } = await monthDownload({ db, objects, format, now }, wanted);

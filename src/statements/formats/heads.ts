@@ -1,0 +1,33 @@
+/** What is known of each format without what writes it, which is loaded with the first day that is written. */
+import type { StatementFormat } from './format.ts';
+
+export type FormatHead = Omit<StatementFormat, 'write' | 'reader'>;
+
+export const HEADS = {
+  xlsx: {
+    name: 'xlsx',
+    extension: 'xlsx',
+    contentType: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+    canBePublished: true,
+    holdsEveryDay: true,
+  },
+  camt053: {
+    name: 'camt053',
+    extension: 'camt053.xml',
+    contentType: 'application/xml',
+    canBePublished: true,
+  },
+  mt940: {
+    name: 'mt940',
+    extension: 'mt940',
+    contentType: 'text/plain; charset=us-ascii',
+    canBePublished: true,
+  },
+  pdf: {
+    name: 'pdf',
+    extension: 'pdf',
+    contentType: 'application/pdf',
+    canBePublished: true,
+    holdsEveryDay: true,
+  },
+} as const satisfies Readonly<Record<string, FormatHead>>;
