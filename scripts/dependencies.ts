@@ -43,16 +43,21 @@ function cpuMs(script: string): number {
   return Math.min(...runs);
 }
 
+type Times = Readonly<Record<string, string>>;
+
 /** The day of a package's last version, and whether its registry calls it out of use. */
 function published(name: string): string {
-  const asked = execFileSync('npm', ['view', name, 'time.modified', 'deprecated', '--json'], {
+  const asked = execFileSync('npm', ['view', name, 'time', 'deprecated', '--json'], {
     cwd: TOP,
     encoding: 'utf8',
   });
-  const said = JSON.parse(asked) as
-    string | { readonly 'time.modified': string; readonly deprecated?: string };
-  const [at, deprecated] = typeof said === 'string' ? [said] : [said['time.modified'], said.deprecated];
-  return `${at.slice(0, 10)}${deprecated === undefined ? '' : ', deprecated'}`;
+  const said = JSON.parse(asked) as Times | { readonly time: Times; readonly deprecated?: string };
+  const { time, deprecated } =
+    typeof said.time === 'object' ? (said as { time: Times; deprecated?: string }) : { time: said as Times };
+  const days = Object.entries(time).flatMap(([version, at]) =>
+    /^\d/.test(version) ? [at.slice(0, 10)] : [],
+  );
+  return `${days.sort().at(-1) ?? 'unknown'}${deprecated === undefined ? '' : ', deprecated'}`;
 }
 
 /** What only this package brings: the packages that would be gone without it. */

@@ -5,7 +5,15 @@ import { UNTRACED } from '../../../src/host/trace.ts';
 import { createMetrics, type CountedProcess } from '../../../src/options/observe/metrics.ts';
 import { createState } from '../../../src/options/observe/state.ts';
 import { recordAuditEvent } from '../../../src/store/audit.ts';
-import { MERCHANT, openStage, OTHER, scenario, TO, type Stage, type StageOptions } from '../../support/stage.ts';
+import {
+  MERCHANT,
+  openStage,
+  OTHER,
+  scenario,
+  TO,
+  type Stage,
+  type StageOptions,
+} from '../../support/stage.ts';
 import { samplesOf } from './support.ts';
 
 const stages: Stage[] = [];
