@@ -3,7 +3,8 @@
  * run.
  *
  * Prints a table and writes it as JSON to bench/results. `--short` uses small sizes, only to check that the bench
- * itself works, and does not judge the results. `--only NAME` runs one measure. `--profile` writes CPU profiles of
+ * itself works, and does not judge the results. `--only NAME` runs one measure,
+ * `--part 2/3` every third of them from the second on. `--profile` writes CPU profiles of
  * daybook to bench/results.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -54,10 +55,14 @@ const { values: flags } = parseArgs({
   options: {
     short: { type: 'boolean', default: false },
     only: { type: 'string' },
+    part: { type: 'string' },
     profile: { type: 'boolean', default: false },
   },
 });
-const chosen = MEASURES.filter(({ name }) => flags.only === undefined || name === flags.only);
+const [nth, parts] = partOf(flags.part ?? '1/1');
+const chosen = MEASURES.filter(
+  ({ name }, index) => (flags.only === undefined || name === flags.only) && index % parts === nth - 1,
+);
 if (chosen.length === 0) {
   throw new Error(`--only takes one of ${MEASURES.map(({ name }) => name).join(', ')}`);
 }
@@ -130,4 +135,12 @@ function tableOf(rows: readonly (Measured & { readonly ok: boolean | null })[]):
     table.push([what, shown(figure), shown(limit), limitIs, ratio.toFixed(2), wanted, verdict]);
   }
   return table.toString();
+}
+
+/** `2/3`: which part, and of how many. */
+function partOf(text: string): readonly [nth: number, parts: number] {
+  const [, nth, parts] = /^([1-9]\d?)\/([1-9]\d?)$/.exec(text) ?? [];
+  if (nth === undefined || Number(nth) > Number(parts))
+    throw new Error(`--part takes one like 2/3, and is ${text}`);
+  return [Number(nth), Number(parts)];
 }
