@@ -6,7 +6,7 @@ import { OPTIONS } from '../options/all.ts';
 import type { CommandEntry } from '../options/option.ts';
 import { VERIFY_ABOUT } from './standalone/about.ts';
 
-export const nameOf = ({ usage }: Pick<CommandEntry, 'usage'>): string => usage.split(' ')[0]!;
+export const nameOf = ({ usage }: CommandEntry): string => usage.split(' ')[0]!;
 
 const CORE: readonly CommandEntry[] = [
   {

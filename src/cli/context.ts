@@ -4,7 +4,7 @@ import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import type { Transaction } from 'kysely';
 import { pino, type Logger } from 'pino';
-import { ownVersion } from '../host/files.ts';
+import { ownManifest } from '../host/files.ts';
 import { isInstalled } from '../host/packages.ts';
 import { messageOf, showableText } from '../ledger/text.ts';
 import type { ProcessMetrics } from '../options/option.ts';
@@ -148,7 +148,7 @@ export async function withPlatform<Result>(
   { metrics = null, onFailure = null }: PlatformWork = {},
 ): Promise<Result> {
   const log = createLog(settings.logLevel);
-  const traces = await tracesOf(log, ownVersion());
+  const traces = await tracesOf(log, ownManifest().version);
   try {
     const app = await openPlatformApp(settings, {
       env: process.env,

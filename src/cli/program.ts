@@ -1,6 +1,6 @@
 /** Puts all commands together into the program `daybook`. */
 import { Command, CommanderError, Help } from 'commander';
-import { ownVersion } from '../host/files.ts';
+import { ownManifest } from '../host/files.ts';
 import { EXIT } from '../run/verdict/exit-codes.ts';
 import type { CommandEntry } from '../options/option.ts';
 import { COMMANDS, nameOf } from './commands.ts';
@@ -15,7 +15,7 @@ certified data is kept; 5 another run holds the lease; 70 internal error.`;
 function createProgram(onLoaded: () => void = () => undefined): Command {
   const program = withFittingHelp(new Command('daybook'))
     .description('your own proven copy of a payments-platform ledger, and daily statements made of it')
-    .version(ownVersion())
+    .version(ownManifest().version)
     .option(
       '--config <file>',
       'settings, YAML (see config/daybook.example.yaml); the environment wins over it',
@@ -29,7 +29,7 @@ function createProgram(onLoaded: () => void = () => undefined): Command {
       onLoaded();
     });
   program.configureHelp({ ...program.configureHelp(), subcommandTerm });
-  for (const { usage, about } of COMMANDS) program.command(nameOf({ usage })).description(about);
+  for (const entry of COMMANDS) program.command(nameOf(entry)).description(entry.about);
   return program;
 }
 
@@ -65,11 +65,11 @@ function everyCommand(command: Command, visit: (command: Command) => void): void
   for (const sub of command.commands) everyCommand(sub, visit);
 }
 
-/** `help run` means `run --help`, which loads the command. */
-const withHelpLast = ([node = '', file = '', first, ...rest]: readonly string[]): string[] =>
-  first === 'help' && rest.length > 0
-    ? [node, file, ...rest, '--help']
-    : [node, file, ...(first === undefined ? [] : [first]), ...rest];
+/** `help run` means `run --help`, which loads the command, whatever options of the program come first. */
+function withHelpLast(program: Command, args: readonly string[]): readonly string[] {
+  const [first, ...named] = program.parseOptions([...args]).operands;
+  return first === 'help' && named.length > 0 ? [...named, '--help'] : args;
+}
 
 /** Parses the arguments, runs the command and prints its errors. The exit code is in `process.exitCode`. `onLoaded` is called in between. */
 export async function runCommandLine(
@@ -77,7 +77,8 @@ export async function runCommandLine(
   onLoaded: () => void = () => undefined,
 ): Promise<void> {
   try {
-    await createProgram(onLoaded).parseAsync(withHelpLast(argv));
+    const program = createProgram(onLoaded);
+    await program.parseAsync(withHelpLast(program, argv.slice(2)), { from: 'user' });
   } catch (error) {
     // Commander has printed its own errors already. Asking for help is not an error.
     if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? EXIT.done : EXIT.usage;

@@ -77,6 +77,12 @@ export function packageFile(path: string): string {
   return join(top, path);
 }
 
-/** The version of this program. */
-export const ownVersion = (): string =>
-  (JSON.parse(readFileSync(packageFile('package.json'), 'utf8')) as { version: string }).version;
+interface Manifest {
+  readonly version: string;
+  /** The packages that only some settings need, with the versions that daybook was tested with. */
+  readonly peerDependencies: Readonly<Record<string, string>>;
+}
+
+/** What daybook's own package.json says. */
+export const ownManifest = (): Manifest =>
+  JSON.parse(readFileSync(packageFile('package.json'), 'utf8')) as Manifest;

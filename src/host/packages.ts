@@ -2,10 +2,9 @@
  * Packages that only some settings need. They are not installed with daybook: package.json has them as optional peers, and
  * who uses one installs it next to daybook. The image has all of them.
  */
-import { readFileSync } from 'node:fs';
 import { findPackageJSON } from 'node:module';
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
-import { packageFile } from './files.ts';
+import { ownManifest } from './files.ts';
 
 /** What needs them, as messages name it. */
 const OPTIONAL_PACKAGES = {
@@ -54,9 +53,7 @@ export function missingPackages(
 ): Missing | null {
   const missing = OPTIONAL_PACKAGES[use].filter((name) => !isThere(name));
   if (missing.length === 0) return null;
-  const { peerDependencies } = JSON.parse(readFileSync(packageFile('package.json'), 'utf8')) as {
-    readonly peerDependencies: Readonly<Record<string, string>>;
-  };
+  const { peerDependencies } = ownManifest();
   return {
     names: missing.join(', '),
     install: `npm install ${missing.map((name) => `${name}@${peerDependencies[name]!}`).join(' ')}`,

@@ -46,3 +46,12 @@ test('the list shows each command as it is: its arguments, and whether it has op
   const help = new Help();
   expect(commands.map((command) => help.subcommandTerm(command))).toEqual(COMMANDS.map(({ usage }) => usage));
 });
+
+test('`help` with a command says what its own --help says, wherever options of the program stand', async () => {
+  const helpOf = async (...args: readonly string[]) => (await daybook(args, {})).stdout;
+  const own = await helpOf('run', '--help');
+  expect(own).toContain('--from <day>');
+  expect(await helpOf('help', 'run')).toBe(own);
+  expect(await helpOf('--json', 'help', 'run')).toBe(own);
+  expect(await helpOf('help', 'statements', 'get')).toBe(await helpOf('statements', 'get', '--help'));
+});
