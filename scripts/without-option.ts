@@ -1,9 +1,9 @@
 /**
- * `npm run without -- NAME FOLDER`: makes a copy of the checkout without an option. Its folder and its line are taken away, and those of options
- * that need it; so are the tests, benches and scripts that reach them. What is left has to be whole.
+ * `npm run without -- NAME FOLDER`: makes a copy of the checkout without an option, in a new folder. The option's folder and its
+ * lines in the list are not in it, nor are options that need it, nor tests, benches and scripts that reach them.
  */
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { OPTIONS } from '../src/options/all.ts';
@@ -36,35 +36,40 @@ export interface Without {
   /** The options that are gone. */
   readonly gone: readonly string[];
   /** Files outside of the options that are gone as well, as they reach one: tests, benches, scripts. */
-  readonly left: readonly string[];
+  readonly reaching: readonly string[];
+}
+
+/** The files of the checkout, and for each of them those that import it; the list of options imports nothing here. */
+export interface Tree {
+  readonly files: readonly string[];
+  readonly importers: ReadonlyMap<string, readonly string[]>;
 }
 
 /** Makes the copy in `folder`, which is new. Throws if a file of the core would have to go. */
-export function copyWithout(names: readonly string[], folder: string): Without {
+export function copyWithout({ files, importers }: Tree, names: readonly string[], folder: string): Without {
   const gone = goneWith(names);
-  const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { cwd: TOP, encoding: 'utf8' })
-    .split('\n')
-    .filter((file) => file !== '');
   const isOf = (file: string): boolean => {
     const [, , option] = /^(src|test)\/options\/([^/]+)\//.exec(file) ?? [];
     return option !== undefined && gone.has(option);
   };
-  const reaches = filesReaching(files, isOf);
+  const reaches = filesReaching(files.filter(isOf), importers);
   const core = [...reaches].filter((file) => /^(src|jobs|bin)\//.test(file) && !isOf(file));
   if (core.length > 0) throw new Error(`the core reaches ${names.join(', ')}: ${core.join(', ')}`);
   for (const file of files) {
-    if (isOf(file) || reaches.has(file)) continue;
+    if (reaches.has(file)) continue;
     mkdirSync(dirname(join(folder, file)), { recursive: true });
     if (file === LIST)
       writeFileSync(join(folder, file), listWithout(readFileSync(join(TOP, file), 'utf8'), gone));
     else cpSync(join(TOP, file), join(folder, file), { verbatimSymlinks: true });
   }
   symlinkSync(join(TOP, 'node_modules'), join(folder, 'node_modules'));
-  return { gone: [...gone], left: [...reaches].filter((file) => !isOf(file)) };
+  return { gone: [...gone], reaching: [...reaches].filter((file) => !isOf(file)) };
 }
 
-/** The files that import one of these, or one that does; the list of options is no such file. */
-function filesReaching(files: readonly string[], isOf: (file: string) => boolean): Set<string> {
+export function readTree(): Tree {
+  const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { cwd: TOP, encoding: 'utf8' })
+    .split('\n')
+    .filter((file) => file !== '');
   const importers = new Map<string, string[]>();
   for (const file of files) {
     if (!/\.[mt]?[jt]s$/.test(file) || file === LIST) continue;
@@ -74,30 +79,30 @@ function filesReaching(files: readonly string[], isOf: (file: string) => boolean
       else known.push(file);
     }
   }
-  const reached = new Set<string>();
-  const waiting = files.filter(isOf);
-  for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
-    for (const importer of importers.get(file) ?? []) {
-      if (reached.has(importer) || isOf(importer)) continue;
-      reached.add(importer);
-      waiting.push(importer);
-    }
-  }
+  return { files, importers };
+}
+
+/** These files, and those that import one of them, or one that does. */
+function filesReaching(starts: readonly string[], importers: Tree['importers']): Set<string> {
+  const reached = new Set(starts);
+  // Files that are added meanwhile have their turn, too.
+  for (const file of reached) for (const importer of importers.get(file) ?? []) reached.add(importer);
   return reached;
 }
 
 if (import.meta.main) {
   const [name, folder] = process.argv.slice(2);
-  if (name === undefined || folder === undefined || !OPTIONS.some((one) => one.name === name)) {
+  const option = OPTIONS.find((one) => one.name === name);
+  if (option === undefined || folder === undefined || existsSync(folder)) {
+    const known = OPTIONS.map((one) => `  ${one.name}: ${one.about}`).join('\n');
     process.stderr.write(
-      `npm run without -- NAME FOLDER, where NAME is one of ${OPTIONS.map((one) => one.name).join(', ')}\n`,
+      `npm run without -- NAME FOLDER: FOLDER is a new one, and NAME is one of\n${known}\n`,
     );
     process.exitCode = 2;
   } else {
-    rmSync(folder, { recursive: true, force: true });
-    const { gone, left } = copyWithout([name], folder);
+    const { gone, reaching } = copyWithout(readTree(), [option.name], folder);
     process.stdout.write(
-      `${folder}: without ${gone.join(', ')}, and without ${left.length} tests, benches and scripts that reach them\n`,
+      `${folder}: without ${gone.join(', ')}, and without ${reaching.length} tests, benches and scripts that reach them\n`,
     );
   }
 }

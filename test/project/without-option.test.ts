@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { copyWithout } from '../../scripts/without-option.ts';
+import { copyWithout, readTree } from '../../scripts/without-option.ts';
 import { OPTIONS } from '../../src/options/all.ts';
 import { readScenario } from '../../src/options/sandbox/scenario.ts';
 import { createSandbox } from '../../src/options/sandbox/server.ts';
@@ -24,6 +24,7 @@ const DAY = '2026-03-20';
 
 let scratch: string;
 let folder: string;
+const tree = readTree();
 let night: Readonly<Record<string, string>>;
 const sandbox = createSandbox(
   readScenario(fileURLToPath(new URL('../../config/sandbox.yaml', import.meta.url))),
@@ -83,7 +84,7 @@ async function nightRuns(): Promise<void> {
 
 test.each(OPTIONS.map(({ name }) => name))('without %s', { timeout: TIME_MS }, async (name) => {
   await rm(folder, { recursive: true, force: true });
-  const { gone } = copyWithout([name], folder);
+  const { gone } = copyWithout(tree, [name], folder);
   expect(gone).toContain(name);
   // No file that is left reaches one that is gone, so the types are those of the whole.
   await nightRuns();
@@ -95,17 +96,17 @@ test(
   async () => {
     await rm(folder, { recursive: true, force: true });
     const names = OPTIONS.map(({ name }) => name);
-    expect([...copyWithout(names, folder).gone].sort()).toEqual([...names].sort());
+    expect([...copyWithout(tree, names, folder).gone].sort()).toEqual([...names].sort());
     await inCopy('tsc', ['--noEmit']);
     expect(await inCopy('node', ['scripts/imports.ts'])).toMatch(/^0 wrong imports/);
-    const told = await inCopy(
+    const output = await inCopy(
       'vitest',
       ['run', 'test/ledger', 'test/settings', 'test/cli/help-text.test.ts'],
       {
         DAYBOOK_TEST_QUICK: '1',
       },
     );
-    expect(told).toMatch(/Tests.* passed/);
+    expect(output).toMatch(/Tests.* passed/);
     expect(await inCopy('node', ['src/cli/main.ts', '--help'])).not.toContain('sandbox');
     await nightRuns();
   },
