@@ -25,7 +25,10 @@ const database = await openDatabase({ ...settings, connectionsMax: PAGES_CONNECT
 // No page that is measured reads a file.
 const objects = createDirectoryStore(mkdtempSync(join(tmpdir(), 'daybook-bench-')));
 const server = createPagesServer({
-  ...(await pagesShown(settings, { database, objects, now: clockOf(settings) }))!,
+  ...(await pagesShown(
+    { ...settings, pagesListen: settings.pagesListen! },
+    { database, objects, now: clockOf(settings) },
+  )),
   onRefusal: (event) => process.stderr.write(`refused: ${JSON.stringify(event)}\n`),
 });
 process.stdout.write(`${await server.listen({ host: '127.0.0.1', port: 0 })}\n`);

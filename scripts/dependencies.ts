@@ -76,8 +76,8 @@ function page(): string {
   const nothing = cpuMs('');
   const rows = Object.entries(REASONS).flatMap(([by, reasons]) =>
     Object.entries(reasons).map(([name, why]) => {
-      const beside = Object.keys(name in dependencies ? dependencies : versions);
-      const brought = broughtBy(name, beside, packages);
+      const others = Object.keys(name in dependencies ? dependencies : versions);
+      const brought = broughtBy(name, others, packages);
       return [
         code(name),
         `${versions[name]!}${name in peerDependencies ? ', optional' : ''}`,

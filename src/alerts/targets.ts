@@ -130,7 +130,6 @@ const DIALOGUE_MS_MAX = 45_000;
 const AFTER_LATE_MS = 4 * 3_600_000;
 
 const MAIL = 'alerts by mail';
-const mailer = () => loadFor(MAIL, () => import('nodemailer'));
 
 /**
  * Mails an alert to all addresses that did not take it yet, in one message. Off loopback it needs TLS, unless
@@ -144,7 +143,7 @@ async function mailAlert(
   const all = await asSent(to);
   const left = all.filter((address) => !took.includes(fingerprintOf(address)));
   if (left.length === 0) return { ok: true };
-  const { createTransport } = await mailer();
+  const { createTransport } = await loadFor(MAIL, () => import('nodemailer'));
   const isHere = isLoopback(new URL(smtpUrl).hostname);
   const transport = createTransport({
     url: smtpUrl,

@@ -16,7 +16,7 @@ const SHOWN_EVERY_MS = 60_000;
 export async function tracesOf(log: Logger, version: string): Promise<Traces | null> {
   const { env } = process;
   const observing = observation();
-  if (observing === undefined || !(await observing.asksTraces(env))) return null;
+  if (observing === null || !(await observing.asksTraces(env))) return null;
   let reportedMs = Number.NEGATIVE_INFINITY;
   const onProblem = (problem: string): void => {
     if (performance.now() - reportedMs < SHOWN_EVERY_MS) return;

@@ -21,9 +21,9 @@ export const OPTIONS: readonly Option[] = [
   onboardingDemo,
 ];
 
-/** Metrics and traces; undefined where no option has any. */
-export const observation = (): Observation | undefined =>
-  OPTIONS.find((option) => option.observation !== undefined)?.observation;
+/** Metrics and traces; null where no option has any. */
+export const observation = (): Observation | null =>
+  OPTIONS.find((option) => option.observation !== undefined)?.observation ?? null;
 
 /** The pages; null where no option has any. */
 export const loadPages = async (): Promise<PagesPart | null> =>

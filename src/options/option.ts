@@ -6,6 +6,7 @@ import type { Observer } from '../run/active-run.ts';
 import type { App } from '../run/app.ts';
 import type { Job } from '../run/schedule/job.ts';
 import type { SettingsWithoutPlatform } from '../settings/settings.ts';
+import type { ListenAddress } from '../settings/values/addresses.ts';
 import type { Database } from '../store/engine/database.ts';
 import type { MetricsPage } from '../web/readiness.ts';
 import type { LimitedServerDeps } from '../web/server.ts';
@@ -29,19 +30,24 @@ export interface ShownPages {
 
 export type PagesServing = Pick<LimitedServerDeps, 'onRefusal' | 'trustedProxies'>;
 
+/** Settings with an address for the pages. */
+export interface PagesSettings extends SettingsWithoutPlatform {
+  readonly pagesListen: ListenAddress;
+}
+
 /** The pages for people, as `serve` and the demo show them. */
 export interface PagesPart {
   /**
-   * Calls `work` with the pages that the settings ask for, null where they ask for none. With a database server they have
-   * connections of their own. Throws `AccessMissing` where others could reach them and no login is needed.
+   * Calls `work` with the pages. With a database server they have connections of their own. Throws `AccessMissing` where
+   * others could reach them and no login is needed.
    */
   readonly withPages: (
-    settings: SettingsWithoutPlatform,
+    settings: PagesSettings,
     app: App,
-    work: (pages: ShownPages | null) => Promise<void>,
+    work: (pages: ShownPages) => Promise<void>,
   ) => Promise<void>;
   /** The same with the app's connections. */
-  readonly shown: (settings: SettingsWithoutPlatform, app: App) => Promise<ShownPages | null>;
+  readonly shown: (settings: PagesSettings, app: App) => Promise<ShownPages>;
 }
 
 /** What a process does, counted. */

@@ -11,14 +11,14 @@ const ITEM = `(?:[*?]|${VALUE}(?:-${VALUE})?)(?:/\\d{1,2})?`;
 const listOf = (item: string): RegExp => new RegExp(`^(?:${item})(?:,(?:${item}))*$`, 'i');
 /**
  * The fields in the order they are written. L is the last day of the month, `5L` its last Friday, `1#2` its second
- * Monday.
+ * Monday. `stepMax` is the largest step that croner takes. A larger one has the same meaning: the first value alone.
  */
 const FIELDS = [
-  { name: 'minute', min: 0, max: 59, shape: listOf(ITEM) },
-  { name: 'hour', min: 0, max: 23, shape: listOf(ITEM) },
-  { name: 'day', min: 1, max: 31, shape: listOf(`${ITEM}|L`) },
-  { name: 'month', min: 1, max: 12, shape: listOf(ITEM) },
-  { name: 'weekday', min: 0, max: 7, shape: listOf(`${ITEM}|${VALUE}L|${VALUE}#[1-5]`) },
+  { name: 'minute', min: 0, max: 59, stepMax: 60, shape: listOf(ITEM) },
+  { name: 'hour', min: 0, max: 23, stepMax: 24, shape: listOf(ITEM) },
+  { name: 'day', min: 1, max: 31, stepMax: 31, shape: listOf(`${ITEM}|L`) },
+  { name: 'month', min: 1, max: 12, stepMax: 12, shape: listOf(ITEM) },
+  { name: 'weekday', min: 0, max: 7, stepMax: 7, shape: listOf(`${ITEM}|${VALUE}L|${VALUE}#[1-5]`) },
 ] as const;
 
 /** Whether each number in a field is one of its values; steps, and which weekday of a month, are no values. */
@@ -30,13 +30,10 @@ const isInRange = (field: string, { min, max }: { readonly min: number; readonly
 /** Any instant will do. Whether an expression has a next time does not depend on where the search starts. */
 const PROBED_FROM_MS = Date.UTC(2026, 0, 1);
 
-/** The largest step that croner takes in each field. A larger one has the same meaning: the first value alone. */
-const STEP_MAX = [60, 24, 31, 12, 7] as const;
-
 function ofExpression(expression: string): Cron {
   const fields = expression.trim().split(/\s+/);
   const taken = fields.map((field, index) =>
-    field.replace(/\/(\d+)/g, (_, step: string) => `/${Math.min(Number(step), STEP_MAX[index]!)}`),
+    field.replace(/\/(\d+)/g, (_, step: string) => `/${Math.min(Number(step), FIELDS[index]!.stepMax)}`),
   );
   // A range ends on Sunday as 7 alone.
   return new Cron(taken.join(' ').replace(/sun/gi, '0'), { timezone: 'UTC', paused: true });

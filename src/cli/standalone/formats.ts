@@ -1,5 +1,6 @@
 /** The published formats as far as checking them goes: `src/statements/formats` without what writes them. */
 import { csvRows } from '../../statements/formats/csv-reader.ts';
+import { HEADS } from '../../statements/formats/heads.ts';
 import type { StatementFormat, StatementReader } from '../../statements/formats/format.ts';
 
 type ReadableFormat = Omit<StatementFormat, 'write' | 'contentType'>;
@@ -12,10 +13,4 @@ export const CSV: ReadableFormat & { readonly reader: StatementReader } = {
 };
 
 /** CSV, and formats of which the bytes alone are checked. */
-export const STATEMENT_FORMATS: readonly ReadableFormat[] = [
-  CSV,
-  { name: 'xlsx', extension: 'xlsx', canBePublished: true },
-  { name: 'camt053', extension: 'camt053.xml', canBePublished: true },
-  { name: 'mt940', extension: 'mt940', canBePublished: true },
-  { name: 'pdf', extension: 'pdf', canBePublished: true },
-];
+export const STATEMENT_FORMATS: readonly ReadableFormat[] = [CSV, ...Object.values(HEADS)];

@@ -93,9 +93,10 @@ async function withServingHouse(
     withOwnConnection(settings, app.database, async (db) => {
       const page = metrics && metrics.page({ settings, db, now: app.now });
       const serving = { ...app, readinessDb: db, ...(page && { metrics: page }) };
-      const pages = settings.pagesListen === null ? null : await loadPages();
-      if (pages === null) return work(serving);
-      return pages.withPages(settings, app, (shown) => work({ ...serving, ...(shown && { pages: shown }) }));
+      const { pagesListen } = settings;
+      const part = pagesListen === null ? null : await loadPages();
+      if (pagesListen === null || part === null) return work(serving);
+      return part.withPages({ ...settings, pagesListen }, app, (pages) => work({ ...serving, pages }));
     }),
   );
 }

@@ -2,8 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { jobs } from '../../../jobs/all.ts';
 import type { App } from '../../run/app.ts';
-import type { SettingsWithoutPlatform } from '../../settings/settings.ts';
-import type { PagesPart, ShownPages } from '../option.ts';
+import type { PagesPart, PagesSettings, ShownPages } from '../option.ts';
 import type { PagesDeps } from './routes/context.ts';
 import { addPages, createPagesServer } from './server.ts';
 import { withOwnConnection } from '../../cli/observed.ts';
@@ -16,24 +15,18 @@ export const shownPages = (pages: PagesDeps): ShownPages => ({
 
 /** Readers take no connection from the posts. */
 async function withPages(
-  settings: SettingsWithoutPlatform,
+  settings: PagesSettings,
   app: App,
-  work: (pages: ShownPages | null) => Promise<void>,
+  work: (pages: ShownPages) => Promise<void>,
 ): Promise<void> {
-  if (settings.pagesListen === null) return work(null);
-  const show = async (db: App['database']['db']): Promise<void> => {
-    const pages = await pagesShown(settings, app, db);
-    return work(pages && shownPages(pages));
-  };
+  const show = async (db: App['database']['db']): Promise<void> =>
+    work(shownPages(await pagesShown(settings, app, db)));
   await withOwnConnection(settings, app.database, show, PAGES_CONNECTIONS);
 }
 
 export const pagesPart: PagesPart = {
   withPages,
-  shown: async (settings, app) => {
-    const pages = await pagesShown(settings, app);
-    return pages && shownPages(pages);
-  },
+  shown: async (settings, app) => shownPages(await pagesShown(settings, app)),
 };
 
 /**
@@ -42,17 +35,13 @@ export const pagesPart: PagesPart = {
  */
 export const PAGES_CONNECTIONS = 6;
 
-/**
- * The pages, for `pagesListen`; null if that is not set. Throws `AccessMissing` where they could be reached from elsewhere
- * and no login is needed.
- */
+/** What the pages stand on. Throws `AccessMissing` where they could be reached from elsewhere and no login is needed. */
 export async function pagesShown(
-  settings: SettingsWithoutPlatform,
+  settings: PagesSettings,
   { database, objects, now }: Pick<App, 'database' | 'objects' | 'now'>,
   db = database.db,
-): Promise<PagesDeps | null> {
+): Promise<PagesDeps> {
   const { pagesListen } = settings;
-  if (pagesListen === null) return null;
   // Loading what logs people in takes long.
   const { openAccess } = await import('./access/open.ts');
   return {

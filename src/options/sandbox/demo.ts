@@ -187,7 +187,7 @@ async function showDemoPages(
   // Loading the server takes long, and a script has no use for it.
   const { listenOn, ListenRefused } = await import('../../web/server.ts');
   const pages = await (await loadPages())?.shown({ ...app.settings, pagesListen: DEMO_PAGES }, app);
-  if (pages === undefined || pages === null) return show(null);
+  if (pages === undefined) return show(null);
   const serving = { onRefusal: () => undefined };
   let server = pages.createServer(serving);
   const url = await listenOn(server, DEMO_PAGES).catch(async (error: unknown) => {

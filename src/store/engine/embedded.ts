@@ -25,8 +25,6 @@ import { troubleOf } from './errors.ts';
 type DialectPglite = Extract<PGliteDialectConfig['pglite'], { closed: boolean }>;
 type Query = DialectPglite['query'];
 
-const EMBEDDED = 'the embedded database, used where DATABASE_URL is not set';
-
 /** PGlite answers without giving way to other work in this process. After this long, the others get a turn. */
 const TURN_MS = 10;
 
@@ -37,7 +35,10 @@ const TURN_MS = 10;
  */
 export async function openEmbeddedFolder(dataDir: string): Promise<Database> {
   const folder = join(dataDir, 'db');
-  const { PGlite: Pglite } = await loadFor(EMBEDDED, () => import('@electric-sql/pglite'));
+  const { PGlite: Pglite } = await loadFor(
+    'the embedded database, used where DATABASE_URL is not set',
+    () => import('@electric-sql/pglite'),
+  );
   let lock: FolderLock | undefined;
   try {
     await ownFolder(dataDir);
