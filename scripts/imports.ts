@@ -1,6 +1,7 @@
 /**
  * Which module may import which, and no circle of imports between files. Imports of types and re-exports count like any other; a dynamic
- * import counts for the layers alone. Exits with 1 if it finds anything. `node scripts/imports.ts`
+ * import counts for the layers alone, and so does one of the list of options: what the list loads is bounded instead. Exits with 1 if it
+ * finds anything. `node scripts/imports.ts`
  */
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -24,17 +25,17 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
   ledger: [],
   signing: core,
   platform: core,
-  store: core,
+  store: [...core, LIST],
   objects: core,
-  settings: [...core, 'signing'],
+  settings: [...core, 'signing', LIST],
   forms: [...core, 'settings'],
   queue: [...core, 'store'],
   alerts: [...core, 'store', 'settings'],
   sync: edges,
   reconcile: edges,
-  statements: [...edges, 'signing'],
-  run: [...edges, 'signing', 'sync', 'reconcile', 'statements', 'settings', 'queue', 'alerts'],
-  library: ['ledger', 'signing', 'statements'],
+  statements: [...edges, 'signing', LIST],
+  run: [...edges, 'signing', 'sync', 'reconcile', 'statements', 'settings', 'queue', 'alerts', LIST],
+  library: ['ledger', 'signing', 'statements', LIST],
   jobs: ['run', 'settings', LIST],
   web: ANYTHING,
   cli: ANYTHING,
@@ -58,6 +59,8 @@ interface Import {
   readonly to: string;
   /** Loaded when it is asked for: such an import closes no circle. */
   readonly isLate: boolean;
+  /** Of types alone: nothing is loaded. */
+  readonly isType: boolean;
   readonly line: number;
 }
 
@@ -66,17 +69,20 @@ export function importsIn(file: string, text: string): { imports: Import[]; inMi
   const imports: Import[] = [];
   const inMiddle: number[] = [];
   const lineOf = ({ start }: Span): number => text.slice(0, start).split('\n').length;
-  const add = (source: (Span & { readonly value?: unknown }) | null, isLate = false): void => {
+  const add = (
+    source: (Span & { readonly value?: unknown }) | null,
+    { isLate = false, isType = false } = {},
+  ): void => {
     if (typeof source?.value === 'string' && source.value.startsWith('.'))
-      imports.push({ to: join(dirname(file), source.value), line: lineOf(source), isLate });
+      imports.push({ to: join(dirname(file), source.value), line: lineOf(source), isLate, isType });
   };
   new Visitor({
-    ImportDeclaration: ({ source }) => add(source),
-    ExportNamedDeclaration: ({ source }) => add(source),
-    ExportAllDeclaration: ({ source }) => add(source),
-    ImportExpression: ({ source }) => add(source, true),
+    ImportDeclaration: ({ source, importKind }) => add(source, { isType: importKind === 'type' }),
+    ExportNamedDeclaration: ({ source, exportKind }) => add(source, { isType: exportKind === 'type' }),
+    ExportAllDeclaration: ({ source, exportKind }) => add(source, { isType: exportKind === 'type' }),
+    ImportExpression: ({ source }) => add(source, { isLate: true }),
     TSImportType: (node) => {
-      add(node.source);
+      add(node.source, { isType: true });
       inMiddle.push(lineOf(node));
     },
   }).visit(parseSync(file, text).program);
@@ -120,6 +126,27 @@ function layerProblem(from: string, to: string, needs: Needs): string | null {
   return `${module} may only import ${allowed.length === 0 ? 'nothing of ours' : allowed.join(', ')}`;
 }
 
+/** What importing the list of options may load: their values, and what knows nothing of the rest. */
+const LOADED_WITH_LIST = ['options', ...core];
+
+/** The imports by which the list of options would load more than that. */
+function* loadedWithList(files: Imports): Generator<Problem> {
+  const loaded = new Set([`src/${LIST}`]);
+  // Files that are added meanwhile have their turn, too.
+  for (const file of loaded)
+    for (const { to, line, isType } of files.get(file) ?? []) {
+      const place = placeOf(to);
+      if (isType || place === null) continue;
+      if (LOADED_WITH_LIST.includes(place.split('/')[0]!)) loaded.add(to);
+      else
+        yield {
+          file,
+          line,
+          message: `each command would load ${to} with the list of options: import its types, or import() it`,
+        };
+    }
+}
+
 type Needs = ReadonlyMap<string, readonly string[]>;
 type Imports = ReadonlyMap<string, readonly Import[]>;
 
@@ -155,7 +182,7 @@ export function importProblems(texts: ReadonlyMap<string, string>, needs: Needs 
     const { imports, inMiddle } = importsIn(file, text);
     files.set(
       file,
-      imports.filter(({ isLate }) => !isLate),
+      imports.filter(({ isLate, to }) => !isLate && to !== `src/${LIST}`),
     );
     for (const line of inMiddle) found.push({ file, line, message: 'import the type at the top' });
     for (const { to, line } of imports) {
@@ -163,6 +190,7 @@ export function importProblems(texts: ReadonlyMap<string, string>, needs: Needs 
       if (message !== null) found.push({ file, line, message });
     }
   }
+  found.push(...loadedWithList(files));
   const left = withoutEnds(files);
   for (const [file, imports] of left) {
     for (const { to, line } of imports) {

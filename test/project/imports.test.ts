@@ -66,11 +66,7 @@ test.each([
   ['src/web/server.ts', '../../jobs/all.ts', 'jobs is on top: web may not import it'],
   ['src/cli/main.ts', '../library/index.ts', 'library is on top: cli may not import it'],
   ['jobs/all.ts', '../src/store/lease.ts', 'jobs may only import run, settings, options/all.ts'],
-  [
-    'src/run/run.ts',
-    '../options/all.ts',
-    'run may only import ledger, host, platform, store, objects, signing, sync, reconcile, statements, settings, queue, alerts',
-  ],
+  ['src/platform/wire.ts', '../options/all.ts', 'platform may only import ledger, host'],
   [
     'src/cli/run.ts',
     '../options/sandbox/server.ts',
@@ -109,6 +105,25 @@ test('a type is imported at the top, and its import in the middle of the text is
   ]);
   expect(saidOf({ 'test/a.test.ts': `\nlet lease: import('${LEASE}').Lease;` })).toEqual([
     'test/a.test.ts:2: import the type at the top',
+  ]);
+});
+
+test('the list of options closes no circle, and loads nothing but values that import types', () => {
+  const [list, value] = ['src/options/all.ts', 'src/options/sandbox/option.ts'];
+  const texts = {
+    [list]: `${imports('./sandbox/option.ts')}\nimport type { Option } from './option.ts';`,
+    'src/options/option.ts': "import type { App } from '../run/app.ts';",
+    'src/run/app.ts': imports('../options/all.ts'),
+    'src/options/sandbox/heads.ts': imports('../../ledger/entry.ts'),
+  };
+  const fine = "import type { App } from '../../run/app.ts';\nimport './heads.ts';\nimport('./command.ts');";
+  expect(saidOf({ ...texts, [value]: fine })).toEqual([]);
+  expect(saidOf({ ...texts, [value]: `\n${imports('../../run/app.ts')}` })).toEqual([
+    `${value}:2: each command would load src/run/app.ts with the list of options: import its types, or import() it`,
+  ]);
+  const late = { [value]: fine, 'src/options/sandbox/heads.ts': imports('../../store/runs.ts') };
+  expect(saidOf({ ...texts, ...late })).toEqual([
+    'src/options/sandbox/heads.ts:1: each command would load src/store/runs.ts with the list of options: import its types, or import() it',
   ]);
 });
 
