@@ -57,7 +57,11 @@ test.each(waysTo(LEASE))('a layer is seen in %s', (line) => {
 
 test.each([
   ['src/host/files/lock.ts', '../../ledger/entry.ts', 'host may only import ledger/ending.ts'],
-  ['src/store/engine/rows.ts', '../../platform/wire.ts', 'store may only import ledger, host'],
+  [
+    'src/store/engine/rows.ts',
+    '../../platform/wire.ts',
+    'store may only import ledger, host, options/all.ts',
+  ],
   [
     'src/options/sandbox/server.ts',
     '../../platform/transport.ts',
@@ -109,21 +113,21 @@ test('a type is imported at the top, and its import in the middle of the text is
 });
 
 test('the list of options closes no circle, and loads nothing but values that import types', () => {
-  const [list, value] = ['src/options/all.ts', 'src/options/sandbox/option.ts'];
+  const [list, value] = ['src/options/all.ts', 'src/options/pages/option.ts'];
   const texts = {
-    [list]: `${imports('./sandbox/option.ts')}\nimport type { Option } from './option.ts';`,
+    [list]: `${imports('./pages/option.ts')}\nimport type { Option } from './option.ts';`,
     'src/options/option.ts': "import type { App } from '../run/app.ts';",
     'src/run/app.ts': imports('../options/all.ts'),
-    'src/options/sandbox/heads.ts': imports('../../ledger/entry.ts'),
+    'src/options/pages/heads.ts': imports('../../ledger/entry.ts'),
   };
   const fine = "import type { App } from '../../run/app.ts';\nimport './heads.ts';\nimport('./command.ts');";
   expect(saidOf({ ...texts, [value]: fine })).toEqual([]);
   expect(saidOf({ ...texts, [value]: `\n${imports('../../run/app.ts')}` })).toEqual([
     `${value}:2: each command would load src/run/app.ts with the list of options: import its types, or import() it`,
   ]);
-  const late = { [value]: fine, 'src/options/sandbox/heads.ts': imports('../../store/runs.ts') };
+  const late = { [value]: fine, 'src/options/pages/heads.ts': imports('../../store/runs.ts') };
   expect(saidOf({ ...texts, ...late })).toEqual([
-    'src/options/sandbox/heads.ts:1: each command would load src/store/runs.ts with the list of options: import its types, or import() it',
+    'src/options/pages/heads.ts:1: each command would load src/store/runs.ts with the list of options: import its types, or import() it',
   ]);
 });
 
