@@ -3,14 +3,20 @@
  * types of what other programs import, `verify.mjs`, and the list of packages that this version was tested with (SBOM).
  */
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { joinModules } from './build/modules.ts';
 import { standaloneVerify } from './build/standalone.ts';
 import { sbom } from './sbom.ts';
 
 const TOP = fileURLToPath(new URL('..', import.meta.url));
 const DIST = join(TOP, 'dist');
+/** Each source file by itself, until they are joined. */
+const COMPILED = join(DIST, 'compiled');
+const LIBRARY = 'src/library';
+/** What is started, and what other programs import: these files keep their names. */
+const COMMANDS = ['cli/main.js', 'cli/health-check.js'].map((file) => join(COMPILED, 'src', file));
 const DECLARATION_IMPORT = /(?:from |import\()["'](\.[^"']+)\.ts["']/g;
 
 /** The declarations that are reached from those in `entries`: what the types of the exports are made of. */
@@ -26,20 +32,25 @@ function reachedFrom(entries: readonly string[]): Set<string> {
   return reached;
 }
 
-/** Leaves only the types that other programs can see. */
-function dropInnerTypes(): void {
-  const library = join(DIST, 'src/library');
-  const filesIn = (folder: string): string[] =>
-    readdirSync(folder, { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith('.d.ts'))
-      .map((name) => join(folder, name));
-  const needed = reachedFrom(filesIn(library));
-  for (const file of filesIn(DIST)) if (!needed.has(file)) rmSync(file);
+const filesIn = (folder: string, extension: string): string[] =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith(extension))
+    .map((name) => join(folder, name));
+
+/** Puts the types that other programs can see where they are published. */
+function keepOuterTypes(): void {
+  for (const file of reachedFrom(filesIn(join(COMPILED, LIBRARY), '.d.ts'))) {
+    const target = join(DIST, relative(COMPILED, file));
+    mkdirSync(dirname(target), { recursive: true });
+    renameSync(file, target);
+  }
 }
 
 rmSync(DIST, { recursive: true, force: true });
-const tsc = [join(TOP, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.build.json'];
+const tsc = [join(TOP, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.build.json', '--outDir', COMPILED];
 execFileSync(process.execPath, tsc, { cwd: TOP, stdio: 'inherit' });
-dropInnerTypes();
+await joinModules(COMPILED, [...COMMANDS, ...filesIn(join(COMPILED, LIBRARY), '.js')], DIST);
+keepOuterTypes();
+rmSync(COMPILED, { recursive: true });
 writeFileSync(join(DIST, 'verify.mjs'), await standaloneVerify(), { mode: 0o755 });
 writeFileSync(join(DIST, 'sbom.cdx.json'), sbom());

@@ -137,6 +137,15 @@ test('it holds the built program and what that reads, and nothing of its making'
   );
 });
 
+test('its modules are joined: each source is in one file, below its name', async () => {
+  const built = tarball.files.map(({ path }) => path).filter((path) => path.endsWith('.js'));
+  const texts = await Promise.all(built.map((path) => readFile(join(installed, path), 'utf8')));
+  const sources = texts.flatMap((text) => text.match(/^\/\/ -{10} src\/.*$/gm) ?? []);
+  expect(sources.length).toBeGreaterThan(300);
+  expect(new Set(sources).size).toBe(sources.length);
+  expect(built.length).toBeLessThan(sources.length / 2);
+});
+
 test('the list of packages in it is that of `npm run sbom`', async () => {
   const listed = (text: string) =>
     (JSON.parse(text) as { components: { name: string; version: string }[] }).components;
