@@ -1,16 +1,21 @@
-/** Writes docs/reference from what the program knows of itself: commands, settings, tables, files, metrics. `npm run reference` */
+/**
+ * Writes docs/reference, and docs/options.md, from what the program knows of itself: commands, settings, tables, files, metrics,
+ * options. `npm run reference`
+ */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Kysely } from 'kysely';
 import { format, resolveConfig } from 'prettier';
 import { createCompleteProgram } from '../src/cli/program.ts';
+import { OPTIONS } from '../src/options/all.ts';
 import { openDatabase } from '../src/store/engine/connection.ts';
 import { migrate } from '../src/store/engine/migrations.ts';
 import type { DB } from '../src/store/engine/schema.ts';
 import { commandsPage } from './reference/commands.ts';
 import { filesPage } from './reference/files.ts';
 import { metricsPage } from './reference/metrics.ts';
+import { optionsPage } from './reference/options.ts';
 import { settingsPage } from './reference/settings.ts';
 import { relationsOf, tablesPage } from './reference/tables.ts';
 
@@ -25,6 +30,7 @@ export async function referencePages(db: Kysely<DB>): Promise<ReadonlyMap<string
     ['docs/reference/tables.md', tablesPage(await relationsOf(db))],
     ['docs/reference/files.md', filesPage()],
     ['docs/reference/metrics.md', await metricsPage()],
+    ['docs/options.md', optionsPage(OPTIONS)],
   ];
   const config = await resolveConfig(fileOf('README.md'));
   return new Map(

@@ -92,6 +92,14 @@ export interface Option {
   readonly about: string;
   /** Other options that it imports. Who takes one of these away takes this one away as well. */
   readonly needs?: readonly string[];
+  /** Settings that are for it alone, by their names in the environment. The core's schema defines them all. */
+  readonly settings?: readonly string[];
+  /** Its tables. The migrations of all are in `sql`, in one order. */
+  readonly tables?: readonly string[];
+  /** Roles of the database that are for it: files in `sql/roles`. */
+  readonly roles?: readonly string[];
+  /** Where a person reads about it: pages in `docs`, with their headings. */
+  readonly docs?: readonly string[];
   readonly commands?: readonly CommandEntry[];
   readonly jobs?: readonly Job[];
   readonly observation?: Observation;

@@ -25,7 +25,8 @@ test('the pages describe the program as it is now (`npm run reference` writes th
   const pages = await referencePages(database.db);
   for (const [path, text] of pages) expect(await readFile(path, 'utf8'), path).toBe(text);
   const there = (await readdir('docs/reference')).map((name) => `docs/reference/${name}`);
-  expect([...pages.keys(), 'docs/reference/README.md'].sort()).toEqual(there.sort());
+  const written = [...pages.keys()].filter((path) => path.startsWith('docs/reference/'));
+  expect([...written, 'docs/reference/README.md'].sort()).toEqual(there.sort());
 });
 
 test('every table, view and column has a comment that says what it holds', async () => {

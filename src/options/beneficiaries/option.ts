@@ -4,6 +4,9 @@ export const beneficiaries: Option = {
   name: 'beneficiaries',
   about: 'registration of beneficiaries (sp1401)',
   needs: ['reference'],
+  settings: ['PLATFORM_WALLET_METHODS'],
+  tables: ['beneficiary'],
+  docs: ['platform.md#44-sp1401-register-a-beneficiary'],
   commands: [
     {
       usage: 'beneficiary [options]',

@@ -4,6 +4,8 @@ import type { Option } from '../option.ts';
 export const observe: Option = {
   name: 'observe',
   about: 'metrics for Prometheus, and traces by OpenTelemetry',
+  settings: ['DAYBOOK_METRICS_MERCHANTS'],
+  docs: ['metrics.md', 'runbook.md#metrics-do-not-come-in'],
   commands: [
     {
       usage: 'metrics [options]',

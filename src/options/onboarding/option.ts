@@ -3,6 +3,9 @@ import type { Option } from '../option.ts';
 export const onboarding: Option = {
   name: 'onboarding',
   about: 'applications for new merchants (sp1101)',
+  settings: ['PLATFORM_CODE_LISTS'],
+  tables: ['application'],
+  docs: ['platform.md#43-sp1101-merchant-access-application'],
   commands: [
     {
       usage: 'onboard [options]',

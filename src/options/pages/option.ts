@@ -3,6 +3,23 @@ import type { Option } from '../option.ts';
 export const pages: Option = {
   name: 'pages',
   about: 'months, days, breaks and status in a browser, with logins',
+  settings: [
+    'DAYBOOK_PAGES_LISTEN',
+    'DAYBOOK_PAGES_URL',
+    'DAYBOOK_ACCESS_USERS',
+    'DAYBOOK_ACCESS_ROLES',
+    'DAYBOOK_ACCESS_HOURS',
+    'DAYBOOK_ACCESS_PROXY_HEADER',
+    'DAYBOOK_ACCESS_PROXIES',
+    'DAYBOOK_OIDC_ISSUER',
+    'DAYBOOK_OIDC_CLIENT_ID',
+    'DAYBOOK_OIDC_CLIENT_SECRET',
+    'DAYBOOK_OIDC_NAME_CLAIM',
+    'DAYBOOK_OIDC_GROUPS_CLAIM',
+  ],
+  tables: ['page_session'],
+  roles: ['pages.sql'],
+  docs: ['operations.md#the-pages-and-who-may-see-them'],
   commands: [
     {
       usage: 'access [options]',

@@ -3,6 +3,9 @@ import type { Option } from '../option.ts';
 export const reference: Option = {
   name: 'reference',
   about: 'the platform’s lists (sp2502): banks, payout methods, occupations, natures, purposes',
+  settings: ['DAYBOOK_SCHEDULE_REFERENCE', 'DAYBOOK_REFERENCE_COUNTRIES'],
+  tables: ['reference_list', 'reference_item'],
+  docs: ['platform.md#42-sp2502-metadata-lists'],
   commands: [
     {
       usage: 'reference [options]',
