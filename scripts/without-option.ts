@@ -23,7 +23,7 @@ function goneWith(names: readonly string[]): Set<string> {
 }
 
 /** Without the lines that import and list the options of these folders. */
-function listWithout(text: string, gone: ReadonlySet<string>): string {
+export function listWithout(text: string, gone: ReadonlySet<string>): string {
   const imported = [...text.matchAll(/^import \{ (\w+) \} from '\.\/([^/]+)\/option\.ts';$/gm)];
   const names = new Set(imported.filter(([, , folder]) => gone.has(folder!)).map(([, name]) => name!));
   return text

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { ALWAYS_PUBLISHED } from '../../src/ledger/statement-formats.ts';
 import { STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';
 import { STATEMENT_COLUMNS, type StatementFormat } from '../../src/statements/formats/format.ts';
-import { closeText, type CloseFile } from '../../src/statements/close-file.ts';
+import { closeText, type CloseFile } from '../../src/options/close/close-file.ts';
 import {
   closeKey,
   fileOf,

@@ -76,11 +76,6 @@ const CORE: readonly CommandEntry[] = [
     load: async () => (await import('./statements.ts')).statementsCommand,
   },
   {
-    usage: 'close [options] [month]',
-    about: 'close a month: freeze its statements, so that later revisions show as adjustments',
-    load: async () => (await import('./close.ts')).closeCommand,
-  },
-  {
     usage: 'verify [options] <path...>',
     about: VERIFY_ABOUT,
     load: async () => (await import('./verify.ts')).verifyCommand,
@@ -135,7 +130,13 @@ const CORE: readonly CommandEntry[] = [
   },
 ];
 
+const CORE_NAMES = new Set(CORE.map(nameOf));
+const OF_OPTIONS = Map.groupBy(
+  OPTIONS.flatMap(({ commands = [] }) => commands),
+  ({ after }) => (after !== undefined && CORE_NAMES.has(after) ? after : null),
+);
+
 export const COMMANDS: readonly CommandEntry[] = [
-  ...CORE,
-  ...OPTIONS.flatMap(({ commands = [] }) => commands),
+  ...CORE.flatMap((entry) => [entry, ...(OF_OPTIONS.get(nameOf(entry)) ?? [])]),
+  ...(OF_OPTIONS.get(null) ?? []),
 ];

@@ -13,7 +13,8 @@ import { openDatabase } from '../store/engine/connection.ts';
 import type { Database } from '../store/engine/database.ts';
 import { assertMigrated, migrate } from '../store/engine/migrations.ts';
 import { MIGRATION_WAITS } from '../store/engine/retry.ts';
-import { listCloses, type MonthClose } from '../store/month-close.ts';
+import { monthCloses } from '../options/all.ts';
+import type { MonthClose } from '../statements/closes.ts';
 import { PRUNE_KEEPS_DAYS, prunableRows, pruneRows, type Pruned } from '../store/prune.ts';
 import {
   answer,
@@ -177,7 +178,7 @@ export function auditCommand(command: Command): void {
   command.action((_flags: object, self: Command) =>
     answer(self, async ({ db, times }) => {
       const rows = await listAuditEvents(db, AUDIT_ROWS_MAX);
-      const closes = await listCloses(db, { merchants: null, month: undefined });
+      const closes = (await monthCloses()?.list(db, { merchants: null })) ?? [];
       const closeOf = new Map(
         closes.map((one) => [closeName(`${one.merchantNo} ${one.month}`, one.closedAt), one]),
       );

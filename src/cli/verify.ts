@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
 import { readPublicKey, readSigningKey, type PublicKey } from '../signing/minisign.ts';
 import { STATEMENT_FORMATS } from '../statements/formats/all.ts';
-import type { VerifiedClose } from '../statements/verify-closes.ts';
+import type { VerifiedClose } from '../statements/closes.ts';
 import type { VerifiedChain } from '../statements/verify-chain.ts';
 import { verifyPaths, type VerifyReport } from '../statements/verify.ts';
 import { counted, lines } from './output/text.ts';

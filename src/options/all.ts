@@ -1,16 +1,19 @@
 /** The options of daybook, two lines each. Without these and its folder, an option is gone. */
+import type { CloseCheck } from '../statements/closes.ts';
 import { beneficiaries } from './beneficiaries/option.ts';
+import { close } from './close/option.ts';
 import { notifications } from './notifications/option.ts';
 import { onboarding } from './onboarding/option.ts';
 import { onboardingDemo } from './onboarding-demo/option.ts';
 import { observe } from './observe/option.ts';
-import type { Observation, Option, PagesPart } from './option.ts';
+import type { Closes, Observation, Option, PagesPart } from './option.ts';
 import { pages } from './pages/option.ts';
 import { reference } from './reference/option.ts';
 import { sandbox } from './sandbox/option.ts';
 
 export const OPTIONS: readonly Option[] = [
   // In the order in which `daybook --help` has their commands.
+  close,
   reference,
   onboarding,
   beneficiaries,
@@ -28,3 +31,11 @@ export const observation = (): Observation | null =>
 /** The pages; null where no option has any. */
 export const loadPages = async (): Promise<PagesPart | null> =>
   (await OPTIONS.find((option) => option.pages !== undefined)?.pages?.()) ?? null;
+
+/** Closed months; null where no option closes any. */
+export const monthCloses = (): Closes | null =>
+  OPTIONS.find((option) => option.closes !== undefined)?.closes ?? null;
+
+/** Begins to check files of closes; null where no option knows any. */
+export const beginCloseCheck = async (): Promise<CloseCheck | null> =>
+  (await OPTIONS.find((option) => option.closeCheck !== undefined)?.closeCheck?.()) ?? null;

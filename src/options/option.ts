@@ -5,9 +5,22 @@ import type { Trace } from '../host/trace.ts';
 import type { Observer } from '../run/active-run.ts';
 import type { App } from '../run/app.ts';
 import type { Job } from '../run/schedule/job.ts';
+import type { AdoptOptions, AdoptReport } from '../statements/adopt.ts';
+import type {
+  Adjustment,
+  CloseCheck,
+  ClosedMonth,
+  CloseFilter,
+  CloseOptions,
+  CloseRequest,
+  CloseResult,
+  ClosesOfMonth,
+  MonthClose,
+} from '../statements/closes.ts';
+import type { RepairedFile, RepairOptions } from '../statements/repair-files.ts';
 import type { SettingsWithoutPlatform } from '../settings/settings.ts';
 import type { ListenAddress } from '../settings/values/addresses.ts';
-import type { Database } from '../store/engine/database.ts';
+import type { Database, Db } from '../store/engine/database.ts';
 import type { MetricsPage } from '../web/readiness.ts';
 import type { LimitedServerDeps } from '../web/server.ts';
 
@@ -16,6 +29,8 @@ export interface CommandEntry {
   /** As the list shows it: name, `[options]`, arguments. */
   readonly usage: string;
   readonly about: string;
+  /** The command of the core behind which it stands in the list; left out: behind all of them. */
+  readonly after?: string;
   /** Loads the function that adds options, subcommands and the action. */
   readonly load: () => Promise<(command: Command) => void>;
 }
@@ -85,6 +100,29 @@ export interface Observation {
   readonly createMetrics: () => Promise<ProcessMetrics>;
 }
 
+/** Closed months, with what is published of them. */
+export interface Closes {
+  /** By merchant, month and number. */
+  readonly list: (db: Db, filter: CloseFilter) => Promise<MonthClose[]>;
+  readonly ofMonth: (db: Db, merchantNo: string, month: string) => Promise<ClosesOfMonth>;
+  /** Those of the months that are closed. Name merchants and a month: every statement of it is read. */
+  readonly closedMonths: (db: Db, filter: CloseFilter) => Promise<ClosedMonth[]>;
+  /** By merchant, the newest months last. Cheap however many statements there are. */
+  readonly adjustmentsOfEach: (
+    db: Db,
+    merchants: readonly string[],
+  ) => Promise<ReadonlyMap<string, readonly Adjustment[]>>;
+  /** Closes a month. Throws `StatementDamaged` where the store holds another file in place of one of its closes. */
+  readonly close: (request: CloseRequest, options: CloseOptions) => Promise<CloseResult>;
+  /** Writes again what the store lacks of the closes in [fromDay, toDay]. Throws what `repairFiles` throws. */
+  readonly repair: (options: RepairOptions) => Promise<RepairedFile[]>;
+  /** Takes over the closes under these keys that the database does not know. Throws what `adoptStore` throws. */
+  readonly adopt: (
+    keys: readonly string[],
+    options: AdoptOptions,
+  ) => Promise<Pick<AdoptReport, 'closes' | 'left'>>;
+}
+
 export interface Option {
   /** The name of its folder. */
   readonly name: string;
@@ -105,4 +143,7 @@ export interface Option {
   readonly observation?: Observation;
   /** Loads the pages. */
   readonly pages?: () => Promise<PagesPart>;
+  readonly closes?: Closes;
+  /** Begins to check files of closes. `verify.mjs` has it from `standalone.ts` in the option's folder. */
+  readonly closeCheck?: () => Promise<CloseCheck>;
 }

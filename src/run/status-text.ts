@@ -17,7 +17,7 @@ import {
   reasonsOfHeld,
 } from './verdict/finding-reasons.ts';
 import type { Window } from '../ledger/entry.ts';
-import type { Adjustment } from '../store/month-close.ts';
+import type { Adjustment } from '../statements/closes.ts';
 import type { HistoricalComparison } from '../store/historical-days.ts';
 import type { OpenRange } from './coverage.ts';
 import { daysName, rangeName } from './verdict/judge.ts';

@@ -8,7 +8,8 @@ import { latenessOf, type Lateness } from '../ledger/lateness.ts';
 import { ALL_TIME, subtractWindows } from '../ledger/window.ts';
 import { unreadableByMerchant } from '../store/quarantine.ts';
 import { countOpenBreaks, isNewSince } from '../store/breaks/breaks.ts';
-import { adjustmentsOfEach, type Adjustment } from '../store/month-close.ts';
+import { monthCloses } from '../options/all.ts';
+import type { Adjustment } from '../statements/closes.ts';
 import { latenessMeasured, measuredOf } from '../store/lateness.ts';
 import { notJoined } from '../store/merchants.ts';
 import { noticesByMerchant, noticesSince, type KnownNotice } from '../store/notices.ts';
@@ -112,11 +113,17 @@ async function foundOf(
     notices: noticesSince(db, merchants, noticesFrom).then(noticesByMerchant),
     olderDays: historicalComparisons(db, merchants),
     measured: latenessMeasured(db, merchants, dayOf(now.getTime(), zone)),
-    adjusted: adjustmentsOfEach(db, merchants),
+    adjusted: adjustmentsOf(db, merchants),
     discrepancies: discrepanciesOf(db, merchants, zone).then(byMerchant),
     held: heldDaysOf(db, merchants).then(byMerchant),
   });
 }
+
+const adjustmentsOf = async (
+  db: Kysely<DB>,
+  merchants: readonly string[],
+): Promise<ReadonlyMap<string, readonly Adjustment[]>> =>
+  (await monthCloses()?.adjustmentsOfEach(db, merchants)) ?? new Map();
 
 /** Waits for all of these at the same time. */
 async function allOf<Answers extends object>(asked: { [Name in keyof Answers]: Promise<Answers[Name]> }) {

@@ -6,30 +6,21 @@ import type { Kysely } from 'kysely';
 import { digestOf, readText, type ObjectStore } from '../objects/object-store.ts';
 import { entriesIn } from '../ledger/chain/figures.ts';
 import type { StatedFigures, BusinessDay } from '../ledger/entry.ts';
-import { type SigningKey, readSignature } from '../signing/minisign.ts';
+import type { SigningKey } from '../signing/minisign.ts';
 import { figureColumns } from '../store/account-days.ts';
 import { databaseIdentity } from '../store/installation.ts';
 import type { Lease } from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { recordPublished, noteLateOf } from '../store/statements/record-published.ts';
+import { recordPublished } from '../store/statements/record-published.ts';
 import {
   statementsOfDay,
   summariesOfDay,
   type StatementRow,
   type SummaryRow,
-  listStatements,
 } from '../store/statements/statements.ts';
 import { manifestOfDay, manifestRows, takeOutOfChain } from '../store/statements/stored-files.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
-import {
-  fileOf,
-  manifestKey,
-  MERCHANTS_PREFIX,
-  statementKey,
-  STORE_MARK_KEY,
-  summaryKey,
-  SIGNATURE_EXTENSION,
-} from './keys.ts';
+import { fileOf, manifestKey, MERCHANTS_PREFIX, statementKey, STORE_MARK_KEY, summaryKey } from './keys.ts';
 import { isBeyondBounds, parseManifest, type Manifest, type ManifestStatement } from './manifest.ts';
 import { UnreadableRows } from './formats/format.ts';
 import { leaseFence } from './publish-options.ts';
@@ -37,14 +28,10 @@ import { putReplacing } from './put-revision.ts';
 import { contradicts, signatureNextTo, MANIFEST_CONTENT_TYPE, manifestRow } from './write-manifest.ts';
 import { markContent, readStoreMark } from './store-owner.ts';
 import { figuresOfFile } from './verify-rows.ts';
-import { recordAuditEvent } from '../store/audit.ts';
-import { closesOfMonth, storeClose, type FrozenStatement } from '../store/month-close.ts';
-import { parseClose, type CloseFile } from './close-file.ts';
-import { problemsInClose } from './verify-closes.ts';
-import { sha256Of } from '../host/sha256.ts';
-import { monthOf } from './month.ts';
+import { monthCloses } from '../options/all.ts';
+import { CLOSE_UNKNOWN } from './closes.ts';
 
-interface AdoptOptions {
+export interface AdoptOptions {
   readonly db: Kysely<DB>;
   /** Takes the merchant's lease when its first day comes, and keeps it. */
   readonly leaseOf: (merchantNo: string) => Promise<Lease>;
@@ -294,66 +281,13 @@ export function forkedDays(manifests: readonly Linked[]): BusinessDay[] {
 
 const isCloseKey = (key: string): boolean => /\/close=[^/]*\/[^/]*\.json$/.test(key);
 
-interface Found {
-  readonly key: string;
-  readonly text: string;
-  readonly close: CloseFile;
-}
-
 /** Of the files under these keys, takes over the closes that the database does not know. Throws what `adoptStore` throws. */
 async function adoptCloses(
   keys: readonly string[],
   options: AdoptOptions,
 ): Promise<Pick<AdoptReport, 'closes' | 'left'>> {
-  const left: LeftOut[] = [];
-  const found: Found[] = [];
-  for (const key of keys) {
-    const text = (await readText(options.objects, key)) ?? '';
-    const close = parseClose(text);
-    const [problem] = close === null ? ['it cannot be read as a close'] : problemsInClose(key, close);
-    if (close === null || problem !== undefined) left.push({ key, why: problem! });
-    else found.push({ key, text, close });
-  }
-  let closes = 0;
-  for (const one of found.sort((a, b) => a.close.number - b.close.number)) {
-    options.signal.throwIfAborted();
-    const why = await adoptClose(one, options);
-    if (why === null) closes += 1;
-    else if (why !== KNOWN) left.push({ key: one.key, why });
-  }
-  return { closes, left };
-}
-
-const KNOWN = 'known';
-
-async function adoptClose({ key, text, close }: Found, options: AdoptOptions): Promise<string | null> {
-  const { db, objects, leaseOf, signingKey = null } = options;
-  const { merchantNo, month, number, previous, by, note, despite, statements } = close;
-  const known = await closesOfMonth(db, merchantNo, month);
-  const own = known.find((one) => one.number === number);
-  const sha256 = sha256Of(text);
-  if (own !== undefined)
-    return own.sha256 === sha256 ? KNOWN : `close ${number} in the store and in this database differ`;
-  const before = known.at(-1);
-  if ((before?.number ?? 0) !== number - 1 || (previous !== null && before?.sha256 !== previous.sha256))
-    return `this database does not know the close that it names as the one before`;
-  const background = await readText(objects, key + SIGNATURE_EXTENSION);
-  const signature = background !== null && readSignature(background) !== null ? background : null;
-  if (signingKey !== null && contradicts(signingKey, text, signature))
-    return 'its signature is of this daybook’s key, and of another text: somebody changed it';
-  const { from, to } = monthOf(month)!;
-  const filter = { merchants: [merchantNo], currencies: null, fromDay: from, toDay: to };
-  const nameOf = (one: FrozenStatement): string => `${one.currency} ${one.day} ${one.revision} ${one.sha256}`;
-  const published = new Set((await listStatements(db, filter)).map(nameOf));
-  const absent = statements.find((one) => !published.has(nameOf(one)));
-  if (absent !== undefined)
-    return `revision ${absent.revision} of ${absent.currency} ${absent.day}, which it froze, is not known here`;
-  await writeTransaction(db, await leaseOf(merchantNo), async (trx) => {
-    const auditEvent = { by, command: 'close', subject: `${merchantNo} ${month}`, note: note ?? undefined };
-    const auditEventId = await recordAuditEvent(trx, auditEvent, new Date(close.closedAt));
-    const row = { merchantNo, month, number, despite, openDays: close.openDays.length, objectKey: key };
-    await storeClose(trx, { ...row, sha256, content: text, signature, auditEventId }, statements);
-    await noteLateOf(trx, { merchantNo, month: from, number });
-  });
-  return null;
+  const closes = monthCloses();
+  return keys.length === 0 || closes === null
+    ? { closes: 0, left: keys.map((key) => ({ key, why: CLOSE_UNKNOWN })) }
+    : closes.adopt(keys, options);
 }

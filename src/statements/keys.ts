@@ -49,6 +49,9 @@ export const signatureKey = (merchantNo: string, day: BusinessDay): string =>
 export const closeKey = (merchantNo: string, month: string, number: number): string =>
   `${MERCHANTS_PREFIX}${encoded(merchantNo)}/close=${month}/${encoded(merchantNo)}_${month}.close${number}.json`;
 
+/** Whether a file is named as a close is. */
+export const isCloseFile = (path: string): boolean => /_\d{4}-\d\d\.close\d+\.json$/.test(path);
+
 /** A key's last part: what a person who downloads it sees. */
 export const fileOf = (key: string): string => key.slice(key.lastIndexOf('/') + 1);
 

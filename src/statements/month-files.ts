@@ -8,10 +8,10 @@ import type { Chosen } from '../ledger/account-filter.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { bytesOf, firstBytes, readObject, type ObjectStore } from '../objects/object-store.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { adjustmentsOf, closesOfMonth, type StoredClose } from '../store/month-close.ts';
+import { monthCloses } from '../options/all.ts';
 import { summariesOfDay, type StatementRow } from '../store/statements/statements.ts';
 import { manifestOfDay, type ManifestRow } from '../store/statements/stored-files.ts';
-import { filesOfClose } from './close.ts';
+import type { ClosesOfMonth } from './closes.ts';
 import { fetchStatement, inFormat, StatementDamaged } from './fetch.ts';
 import { CSV } from './formats/csv.ts';
 import { FormatTooSmall, type StatementFormat } from './formats/format.ts';
@@ -81,12 +81,11 @@ export async function merchantMonth(
   const files = days.flatMap((one) => one.files);
   const zone = days.findLast((one) => one.zone !== undefined)?.zone ?? null;
   const accounts = await withOpenDays(sources, month, found.accounts, zone);
-  const closes = await closesOfMonth(db, merchantNo, month.name);
-  if (format.name === CSV.name && currencies === null) files.push(...closes.flatMap(closeFiles));
-  const last = closes.at(-1);
-  if (last === undefined) return { accounts, files };
-  const filter = { merchants: [merchantNo], month: month.name };
-  const adjusted = Map.groupBy(await adjustmentsOf(db, filter), ({ currency }) => currency);
+  const closed = await monthCloses()?.ofMonth(db, merchantNo, month.name);
+  const last = closed?.closes.at(-1);
+  if (closed === undefined || last === undefined) return { accounts, files };
+  if (format.name === CSV.name && currencies === null) files.push(...closed.files.map(closeFile));
+  const adjusted = Map.groupBy(closed.adjustments, ({ currency }) => currency);
   return {
     accounts: accounts.map((account) => ({
       ...account,
@@ -148,12 +147,9 @@ async function withOpenDays(
   }));
 }
 
-const closeFiles = (close: StoredClose): MonthFile[] =>
-  filesOfClose(close)
-    .toReversed()
-    .map(({ key, text }) => ({
-      ...{ key, publishedAt: close.closedAt, read: () => bytesOf(Buffer.from(text)) },
-    }));
+const closeFile = ({ key, text, closedAt }: ClosesOfMonth['files'][number]): MonthFile => ({
+  ...{ key, publishedAt: closedAt, read: () => bytesOf(Buffer.from(text)) },
+});
 
 function otherFormatFiles(
   { objects }: MonthSources,

@@ -6,13 +6,14 @@ import { quarantinedIn } from '../ledger/hints/evidence.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { readQuarantined } from '../platform/ledger-entry.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { adjustmentsOf, closesOfMonth, type Adjustment, type MonthClose } from '../store/month-close.ts';
+import { monthCloses } from '../options/all.ts';
 import { unreadableWithin } from '../store/quarantine.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { manifestOfDay } from '../store/statements/stored-files.ts';
 import { accountMonths, type AccountMonth, type Month, monthFigures, stretches } from './month.ts';
 import { explainedOfEach } from './summary.ts';
 import { zoneIn } from './manifest.ts';
+import type { Adjustment, MonthClose } from './closes.ts';
 import { openDaysOf, type OpenDay, openGroups, unpublishedText } from './open-days.ts';
 import { entriesIn } from '../ledger/chain/figures.ts';
 import { grouped, moneyText } from '../ledger/money.ts';
@@ -22,7 +23,7 @@ import { figuresOf } from '../store/account-days.ts';
 import { BAD, countText, GOOD, instantText, longMonth } from './formats/pdf.ts';
 import { STYLE, createSheet, type Sheet, type Column, type Row } from './formats/pdf-sheet.ts';
 import { fileOf } from './keys.ts';
-import { missingNetOf } from './close-file.ts';
+import { missingNetOf } from './month-figures.ts';
 
 export interface MonthOverview {
   readonly merchantNo: string;
@@ -65,18 +66,18 @@ async function overviewIn(trx: Transaction<DB>, asked: OverviewAsked): Promise<M
   if (last === undefined) return null;
   const recorded = await manifestOfDay(trx, merchantNo, last.day);
   const zone = recorded === undefined ? null : zoneIn(recorded);
-  const closes = await closesOfMonth(trx, merchantNo, month.name);
+  const closed = await monthCloses()?.ofMonth(trx, merchantNo, month.name);
   const isAsked = ({ currency }: Adjustment): boolean => accounts.some((one) => one.currency === currency);
   const explained = zone === null ? [] : await explainedOfEach(trx, merchantNo, zone, statements);
   return {
-    ...{ merchantNo, month, zone, at, currencies, accounts, closes },
+    ...{ merchantNo, month, zone, at, currencies, accounts, closes: closed?.closes ?? [] },
     explained: new Map([...explained].map(([row, breaks]) => [accountDayName(row), breaks.length])),
     unreadable: zone === null ? new Set() : await unreadableDays(trx, asked, statements, zone),
     openDays:
       zone === null
         ? accounts.flatMap(unpublishedOf)
         : await openDaysOf(trx, month, accounts, { zone, now: at }),
-    adjustments: (await adjustmentsOf(trx, { merchants: [merchantNo], month: month.name })).filter(isAsked),
+    adjustments: closed?.adjustments.filter(isAsked) ?? [],
   };
 }
 

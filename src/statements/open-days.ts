@@ -1,5 +1,4 @@
 /** Says which days keep a month from being closed, and why. */
-import type { ClosedOpenDay } from './close-file.ts';
 import { daysFromTo, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { covers, overlaps, subtractWindows } from '../ledger/window.ts';
@@ -25,7 +24,11 @@ export const judgedDays = (
   daysFromTo(from, to).filter((day) => day >= first || !covers(proven, dayWindow(day, zone)));
 
 /** A day of an account that is not proven and published, or has a break or an unreadable entry that no one cleared up. */
-export interface OpenDay extends ClosedOpenDay {
+export interface OpenDay {
+  readonly currency: string;
+  readonly day: BusinessDay;
+  readonly cause:
+    'not-over' | 'uncertified' | 'not-reconciled' | 'not-published' | 'broken' | 'unexplained' | 'unreadable';
   readonly why: string;
   readonly todo: string;
 }

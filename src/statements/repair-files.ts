@@ -36,8 +36,6 @@ import { StatementDamaged, fetchInFormat } from './fetch.ts';
 import { STATEMENT_FORMATS } from './formats/all.ts';
 import { CSV } from './formats/csv.ts';
 import { type StatementFormat, FormatTooSmall } from './formats/format.ts';
-import { closesOf } from '../store/month-close.ts';
-import { filesOfClose } from './close.ts';
 
 /** Signatures that are recorded together, then written side by side. */
 const SIGNED_AT_ONCE = 8;
@@ -135,7 +133,7 @@ async function putSignature(row: ManifestRow, options: RepairManifestOptions) {
   return storedRow(row, key, await putReplacing(options.objects, key, Buffer.from(row.signature!), put));
 }
 
-interface RepairedFile extends Pick<PublishedFile, 'day' | 'key'> {
+export interface RepairedFile extends Pick<PublishedFile, 'day' | 'key'> {
   readonly merchantNo: string;
   readonly damage: Damage;
 }
@@ -308,22 +306,4 @@ async function signatureContent(row: ManifestRow, options: RepairOptions): Promi
   const manifest = await manifestContent(manifestKey(row.merchant_no, row.day), row, options);
   const own = { content: Buffer.from(row.signature!), contentType: SIGNATURE_CONTENT_TYPE };
   return 'why' in manifest ? manifest : own;
-}
-
-/** Of the merchant's months in [fromDay, toDay]. Throws what `repairFiles` throws. */
-export async function repairCloses(options: RepairOptions): Promise<RepairedFile[]> {
-  const { db, objects, merchantNo, fromDay, toDay, signal } = options;
-  const months = { from: fromDay.slice(0, 'YYYY-MM'.length), to: toDay.slice(0, 'YYYY-MM'.length) };
-  const repaired: RepairedFile[] = [];
-  for (const close of await closesOf(db, merchantNo, months)) {
-    for (const { key, text, contentType } of filesOfClose(close)) {
-      signal.throwIfAborted();
-      const found = await readText(objects, key);
-      if (found === text) continue;
-      await putReplacing(objects, key, Buffer.from(text), { fence: leaseFence(options), contentType });
-      const damage = found === null ? 'missing' : 'altered';
-      repaired.push({ merchantNo, day: `${close.month}-01`, key, damage });
-    }
-  }
-  return repaired;
 }

@@ -93,6 +93,22 @@ export interface ReadManifest extends Found {
   readonly sha256: string;
 }
 
+export interface VerifiedFile {
+  readonly path: string;
+  readonly merchantNo: string;
+  readonly day: string;
+  readonly currency: string | null;
+  readonly revision: number;
+  /** False for a superseded revision, of which only the bytes are checked. */
+  readonly current: boolean;
+  readonly rows: number | null;
+  readonly verdict: ManifestStatement['verdict'] | null;
+  /** How many breaks it was published with, and how many of them a person resolved; null where `verdict` is null. */
+  readonly breaks: number | null;
+  readonly explained: number | null;
+  readonly problems: readonly string[];
+}
+
 export interface Problem {
   readonly path: string;
   readonly problem: string;

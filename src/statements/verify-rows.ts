@@ -7,9 +7,6 @@ import { UnreadableRows, type RowCells, type StatementReader, columnsOf } from '
 import { counted } from '../ledger/text.ts';
 import { dayWindow, instantsOf, isTimeZone } from '../ledger/business-day.ts';
 import type { ManifestStatement } from './manifest.ts';
-import { createReadStream } from 'node:fs';
-import { basename } from 'node:path';
-import type { ClosedStatement } from './close-file.ts';
 
 interface RowAmounts {
   readonly credit: string;
@@ -141,7 +138,7 @@ type StatedRows = Sums &
     'currency' | 'opening' | 'closing' | 'verdict' | 'breaks' | 'breaksAfter' | 'columns'
   >;
 
-interface RowCheck {
+export interface RowCheck {
   readonly take: (cells: readonly string[]) => void;
   readonly end: () => string[];
 }
@@ -306,54 +303,3 @@ function midnightOf(day: string, zone: string): (bookedAt: string) => boolean {
   return (bookedAt) =>
     instantsOf(bookedAt, zone).some((ms) => ms < beginMs + MIDNIGHT_MS || ms > endMs - MIDNIGHT_MS);
 }
-
-export interface ReplacedFile {
-  readonly path: string;
-  readonly merchantNo: string;
-  readonly timeZone: string;
-}
-
-/** Problems of each frozen statement whose file is among these; others have no entry. */
-export async function checkedByRows(
-  closes: readonly { readonly merchantNo: string; readonly statements: readonly ClosedStatement[] }[],
-  files: readonly ReplacedFile[],
-): Promise<ReadonlyMap<ClosedStatement, readonly string[]>> {
-  const byName = new Map(files.map((one) => [`${one.merchantNo} ${basename(one.path)}`, one]));
-  const checked = new Map<ClosedStatement, readonly string[]>();
-  for (const { merchantNo, statements } of closes)
-    for (const statement of statements) {
-      const file = byName.get(`${merchantNo} ${statement.file}`);
-      if (file === undefined) continue;
-      const problems = await problemsWithRows(statement, file);
-      if (problems !== null) checked.set(statement, problems);
-    }
-  return checked;
-}
-
-async function problemsWithRows(
-  statement: ClosedStatement,
-  { path, timeZone }: ReplacedFile,
-): Promise<string[] | null> {
-  let checks: readonly RowCheck[] | null = null;
-  try {
-    for await (const rows of CSV.reader.rows(createReadStream(path), []))
-      for (const cells of rows) {
-        checks ??= checksOf(statement, timeZone, cells);
-        for (const check of checks) check.take(cells);
-      }
-  } catch (error) {
-    if (error instanceof UnreadableRows) return null;
-    throw error;
-  }
-  const [found, ...others] = (checks ?? []).map((check) => check.end());
-  if (found === undefined) return null;
-  return others.some((problems) => problems.length === 0) ? [] : found.map(inClose);
-}
-
-/** A close does not say whether one of the breaks lies behind the last row, where no row shows it. */
-const checksOf = (statement: ClosedStatement, zone: string, columns: readonly string[]): RowCheck[] =>
-  [0, 1].map((breaksAfter) =>
-    checkRows({ ...statement, columns: [...columns], breaksAfter }, statement.day, zone, CSV.reader),
-  );
-
-const inClose = (problem: string): string => problem.replace('the manifest says', 'the close says');

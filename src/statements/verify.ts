@@ -4,7 +4,7 @@
  */
 import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
-import { basename, dirname, join, relative, resolve, sep } from 'node:path';
+import { basename, dirname, join, resolve, sep } from 'node:path';
 import { digestOf, metered, type Digest } from '../objects/object-store.ts';
 import { type PublicKey, nameOf, isSignedBy, readSignature } from '../signing/minisign.ts';
 import {
@@ -16,32 +16,17 @@ import {
   problemsWithDayBefore,
   type Problem,
   type ReadManifest,
+  type VerifiedFile,
 } from './verify-days.ts';
 import { sha256Of } from '../host/sha256.ts';
-import { parseClose } from './close-file.ts';
-import { checkedByRows, type ReplacedFile, checkRows } from './verify-rows.ts';
+import { beginCloseCheck } from '../options/all.ts';
+import { CLOSE_UNKNOWN, type CloseCheck, type VerifiedClose } from './closes.ts';
+import { checkRows } from './verify-rows.ts';
 import { STATEMENT_FORMATS } from './formats/all.ts';
 import { columnsOf, UnreadableRows, type StatementFormat } from './formats/format.ts';
-import { isOfAnotherDay, manifestFileNextTo, SIGNATURE_EXTENSION, WITHDRAWN } from './keys.ts';
-import { parseManifest, type Manifest, type ManifestStatement } from './manifest.ts';
+import { isCloseFile, isOfAnotherDay, manifestFileNextTo, SIGNATURE_EXTENSION, WITHDRAWN } from './keys.ts';
+import { parseManifest, type Manifest } from './manifest.ts';
 import { verifyChains, type VerifiedChain } from './verify-chain.ts';
-import { verifyCloses, type ReadCloseFile, type VerifiedClose } from './verify-closes.ts';
-
-export interface VerifiedFile {
-  readonly path: string;
-  readonly merchantNo: string;
-  readonly day: string;
-  readonly currency: string | null;
-  readonly revision: number;
-  /** False for a superseded revision, of which only the bytes are checked. */
-  readonly current: boolean;
-  readonly rows: number | null;
-  readonly verdict: ManifestStatement['verdict'] | null;
-  /** How many breaks it was published with, and how many of them a person resolved; null where `verdict` is null. */
-  readonly breaks: number | null;
-  readonly explained: number | null;
-  readonly problems: readonly string[];
-}
 
 export interface VerifyReport {
   readonly manifests: number;
@@ -66,7 +51,8 @@ export async function verifyPaths(
   isComplete = false,
 ): Promise<VerifyReport> {
   const found = await filesUnder(paths);
-  const { manifests, closed, problems, signed } = await readManifests(found, publicKeys, paths);
+  const closeCheck = await beginCloseCheck();
+  const { manifests, problems, signed } = await readManifests(found, publicKeys, closeCheck);
   const sheets = found.filter(({ path }) => !isManifest(path)).map(({ path }) => path);
   const named = new Set<string>();
   const numbers = createNumbersSeen();
@@ -110,11 +96,8 @@ export async function verifyPaths(
       ...(await leftAlone(found)),
     );
   if (isComplete) problems.push(...chains.flatMap(({ outside }) => outside));
-  const byRows = await checkedByRows(
-    closed.map(({ close }) => close),
-    replacedIn(files, manifests),
-  );
-  const { closes, problems: inCloses } = verifyCloses(closed, manifests, isComplete, byRows);
+  const here = { manifests, files, given: paths, isComplete };
+  const { closes, problems: inCloses } = (await closeCheck?.end(here)) ?? NO_CLOSES;
   problems.push(...inCloses);
   if (manifests.length === 0 && closes.length === 0)
     problems.push({ path: paths.join(' '), problem: 'there is no manifest.json here' });
@@ -122,15 +105,7 @@ export async function verifyPaths(
   return { manifests: manifests.length, files, problems, signed, chains, closes };
 }
 
-function replacedIn(files: readonly VerifiedFile[], manifests: readonly ReadManifest[]): ReplacedFile[] {
-  const zones = new Map(manifests.map(({ manifest }) => [manifest.merchantNo, manifest.timeZone]));
-  return files
-    .filter(
-      ({ path, current, currency, problems }) =>
-        !current && currency !== null && path.endsWith(CSV_END) && problems.length === 0,
-    )
-    .map(({ path, merchantNo }) => ({ path, merchantNo, timeZone: zones.get(merchantNo)! }));
-}
+const NO_CLOSES = { closes: [], problems: [] };
 
 const CSV_END = '.csv';
 /** What the ZIP of a month adds: sums of the statements next to it, and no statement. */
@@ -138,42 +113,34 @@ const MONTH_CSV = /^month-\d{4}-\d\d\.csv$/;
 const REVISION = /\.r\d+\./;
 
 /** Reads manifests and closed months, and checks their signatures where there are keys to check them with. */
-async function readManifests(found: readonly Found[], keys: readonly PublicKey[], given: readonly string[]) {
+async function readManifests(
+  found: readonly Found[],
+  keys: readonly PublicKey[],
+  closeCheck: CloseCheck | null,
+) {
   const manifests: ReadManifest[] = [];
-  const closed: ReadCloseFile[] = [];
   const problems: Problem[] = [];
   let signed = 0;
   for (const file of found.filter((one) => isManifest(one.path))) {
     const { path } = file;
     const content = await readFile(path);
-    const text = content.toString('utf8');
-    const [manifest, close] = [parseManifest(text), parseClose(text)];
+    const manifest = parseManifest(content.toString('utf8'));
     if (manifest !== null) {
       manifests.push({ ...file, manifest, sha256: sha256Of(content) });
       const { merchantNo, day } = manifest;
       const problem = `it is the manifest of ${merchantNo}, ${day}: it was moved here`;
       if (isOfAnotherDay(resolve(path).replaceAll(sep, '/'), merchantNo, day))
         problems.push({ path, problem });
-    } else if (close !== null)
-      closed.push({ path, close, sha256: sha256Of(content), isInFolder: isInMerchantFolder(path, given) });
-    else {
-      problems.push({ path, problem: 'this is no manifest of daybook' });
+    } else if (closeCheck?.take(path, content) !== true) {
+      const isUnknown = closeCheck === null && isCloseFile(path);
+      problems.push({ path, problem: isUnknown ? CLOSE_UNKNOWN : 'this is no manifest of daybook' });
       continue;
     }
     const problem = keys.length === 0 ? null : await signatureProblem(path, content, keys);
     if (problem === null) signed += Number(manifest !== null);
     else problems.push({ path, problem });
   }
-  return { manifests, closed, problems, signed: keys.length === 0 ? null : signed };
-}
-
-/** Whether a close lies in its place in the store's layout, and the folder of its merchant was given too. */
-function isInMerchantFolder(path: string, given: readonly string[]): boolean {
-  const merchantFolder = dirname(dirname(path));
-  return (
-    basename(dirname(path)).startsWith('close=') &&
-    given.some((one) => relative(one, merchantFolder).split(sep)[0] !== '..')
-  );
+  return { manifests, problems, signed: keys.length === 0 ? null : signed };
 }
 
 async function leftAlone(found: readonly Found[]): Promise<Problem[]> {

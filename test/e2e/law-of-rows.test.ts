@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import { afterEach, expect, test } from 'vitest';
 import { statusOf } from '../../src/run/status.ts';
-import { closeMonth } from '../../src/statements/close.ts';
+import { closeMonth } from '../../src/options/close/close.ts';
 import { monthOf } from '../../src/statements/month.ts';
 import { entriesOfAmounts, plainMs, type WireEntry } from '../support/plain-platform.ts';
 import { openPlainStage, PLAIN_MERCHANT, type PlainStage } from '../support/plain-stage.ts';

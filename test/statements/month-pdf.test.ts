@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { monthOf, type AccountMonth } from '../../src/statements/month.ts';
 import { type MonthOverview, monthPdf } from '../../src/statements/month-pdf.ts';
 import type { OpenDay } from '../../src/statements/open-days.ts';
-import type { MonthClose } from '../../src/store/month-close.ts';
+import type { MonthClose } from '../../src/statements/closes.ts';
 import type { StatementRow } from '../../src/store/statements/statements.ts';
 import { pagesOf, textOf } from '../support/read-pdf.ts';
 import { bytesOf } from './days.ts';

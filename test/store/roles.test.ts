@@ -17,7 +17,7 @@ import type { Database } from '../../src/store/engine/database.ts';
 import { migrate } from '../../src/store/engine/migrations.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
 import { keyPairOf, readSigningKey, type SigningKey, readSignature } from '../../src/signing/minisign.ts';
-import { closeMonth } from '../../src/statements/close.ts';
+import { closeMonth } from '../../src/options/close/close.ts';
 import { monthOf } from '../../src/statements/month.ts';
 import { beginSession, endSession, findSession } from '../../src/options/pages/access/stored.ts';
 import { prunableRows, pruneRows } from '../../src/store/prune.ts';

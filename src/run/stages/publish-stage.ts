@@ -3,7 +3,8 @@ import { accountsOf } from '../../ledger/account-filter.ts';
 import { addDays, dayOf, dayWindow } from '../../ledger/business-day.ts';
 import type { Account, BusinessDay, Window } from '../../ledger/entry.ts';
 import { covers } from '../../ledger/window.ts';
-import { NOTHING_REPAIRED, repairFiles, repairCloses } from '../../statements/repair-files.ts';
+import { monthCloses } from '../../options/all.ts';
+import { NOTHING_REPAIRED, repairFiles } from '../../statements/repair-files.ts';
 import { publishDays, type PublishReport } from '../../statements/publish.ts';
 import type { ForeignManifest } from '../../statements/publish-options.ts';
 import { publishedSpan } from '../../store/statements/stored-files.ts';
@@ -50,8 +51,8 @@ export async function publishStage(work: MerchantWork, outcome: MerchantOutcome)
     ahead: work.manifestPrefetch,
     onFile: (soFar) => (outcome.publish = { ...report, ...soFar, foreign }),
   });
-  const closes = request.repairs === true ? await repairCloses({ ...options, ...span }) : [];
-  outcome.publish = { ...report, ...repair, repaired: [...repair.repaired, ...closes], foreign };
+  const closes = request.repairs === true ? await monthCloses()?.repair({ ...options, ...span }) : undefined;
+  outcome.publish = { ...report, ...repair, repaired: [...repair.repaired, ...(closes ?? [])], foreign };
 }
 
 /** Days on which this run found the first entries, although they had been proven before to hold none. */

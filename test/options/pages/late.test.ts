@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { afterEach, expect, test } from 'vitest';
 import { underLeasesAsNeeded } from '../../../src/run/leases.ts';
 import { adoptStore } from '../../../src/statements/adopt.ts';
-import { closeMonth } from '../../../src/statements/close.ts';
+import { closeMonth } from '../../../src/options/close/close.ts';
 import { monthOf } from '../../../src/statements/month.ts';
 import { cellsOf } from '../../support/cells.ts';
 import { showPages, textOf, type ShownPages } from './support.ts';

@@ -1,5 +1,5 @@
 /** A stage with something to see on each page: a break, a late entry with its revision, two merchants. */
-import { closeMonth } from '../../../src/statements/close.ts';
+import { closeMonth } from '../../../src/options/close/close.ts';
 import { monthOf } from '../../../src/statements/month.ts';
 import { MERCHANT, openStage, scenario, type Stage } from '../../support/stage.ts';
 

@@ -1,10 +1,9 @@
 /** The part of a month's page about closing it: who closed it and when, what changed since, and the form to close it. */
 import type { BusinessDay } from '../../../ledger/entry.ts';
-import { REASON_CHARACTERS_MAX } from '../../../statements/close.ts';
 import { fileOf } from '../../../statements/keys.ts';
 import { stretches } from '../../../statements/month.ts';
 import { openGroups, todoOf, type OpenDay } from '../../../statements/open-days.ts';
-import type { Adjustment, MonthClose } from '../../../store/month-close.ts';
+import { REASON_CHARACTERS_MAX, type Adjustment, type MonthClose } from '../../../statements/closes.ts';
 import { addressWith, dayAddress, monthAddress } from './addresses.ts';
 import { filled, type Format } from './format.ts';
 import { html, when, type Html, type Part } from './html.ts';

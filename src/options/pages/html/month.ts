@@ -1,6 +1,6 @@
 /** The page of a merchant's month: the figures of each account with what is open, and every day of one of them. */
 import { monthFigures, type AccountMonth, type Month } from '../../../statements/month.ts';
-import { missingNetOf } from '../../../statements/close-file.ts';
+import { missingNetOf } from '../../../statements/month-figures.ts';
 import type { OpenDay } from '../../../statements/open-days.ts';
 import { addressWith, monthAddress, monthDownloadAddress, monthPdfAddress } from './addresses.ts';
 import { closeSection, daysText, type CloseShown } from './close.ts';
@@ -19,7 +19,8 @@ export interface MonthShown {
   readonly accounts: readonly AccountMonth[];
   /** Of all accounts. */
   readonly openDays: readonly OpenDay[];
-  readonly close: Omit<CloseShown, 'merchantNo' | 'month' | 'hasStatements'>;
+  /** Null where no option closes months. */
+  readonly close: Omit<CloseShown, 'merchantNo' | 'month' | 'hasStatements'> | null;
   /** The result of the last action. */
   readonly said: Said | null;
   /** The account whose days are shown, with its marks; null if there is none. */
@@ -28,7 +29,7 @@ export interface MonthShown {
 
 export function monthPage(view: View, shown: MonthShown): string {
   const { texts, format } = view;
-  const { merchantNo, month, accounts, chosen } = shown;
+  const { merchantNo, month, accounts, chosen, close } = shown;
   const title = (name: string): string => texts.month.title(merchantNo, name);
   const hasStatements = accounts.some(({ statements }) => statements.length > 0);
   return page(view, {
@@ -36,7 +37,7 @@ export function monthPage(view: View, shown: MonthShown): string {
     section: 'months',
     content: html`<h1>
         ${filled(title, format.shown.month(month.name))}
-        ${when(shown.close.closes.length > 0, () => closedMark(view, shown.close))}
+        ${when(close !== null && close.closes.length > 0, () => closedMark(view, close!))}
       </h1>
       ${saidPart(shown.said)}
       <ul class="links paging">
@@ -46,7 +47,7 @@ export function monthPage(view: View, shown: MonthShown): string {
         ${when(hasStatements, () => downloads(view, merchantNo, month.name))}
       </ul>
       ${accounts.length === 0 ? html`<p>${texts.month.nothing}</p>` : accountsTable(view, shown)}
-      ${when(accounts.length > 0, () => closeSection(view, { ...shown.close, merchantNo, month: month.name, hasStatements }))}
+      ${when(close !== null && accounts.length > 0, () => closeSection(view, { ...close!, merchantNo, month: month.name, hasStatements }))}
       ${when(chosen !== null, () => daysTable(view, shown, chosen!))}`,
   });
 }

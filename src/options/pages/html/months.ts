@@ -3,7 +3,7 @@ import { addDays } from '../../../ledger/business-day.ts';
 import type { Account, BusinessDay } from '../../../ledger/entry.ts';
 import { DAY_NOTES, DAY_STATES, type DayNote, type DayState } from '../../../run/day-state.ts';
 import type { Month } from '../../../statements/month.ts';
-import type { ClosedMonth } from '../../../store/month-close.ts';
+import type { ClosedMonth } from '../../../statements/closes.ts';
 import type { AccountFacts } from '../../../store/day-facts.ts';
 import { addressWith, dayAddresses, monthAddress } from './addresses.ts';
 import { filled } from './format.ts';

@@ -5,12 +5,19 @@ import type { CloseForm } from '../html/close.ts';
 import { monthPage } from '../html/month.ts';
 import type { Said } from '../html/view.ts';
 import { accountMonths } from '../../../statements/month.ts';
-import { closeMonth, REASON_CHARACTERS_MAX, type CloseResult } from '../../../statements/close.ts';
+import { REASON_CHARACTERS_MAX, type CloseResult, type MonthClose } from '../../../statements/closes.ts';
 import { StatementDamaged } from '../../../statements/fetch.ts';
 import { openDaysIn } from '../../../statements/open-days.ts';
 import type { AuditEvent } from '../../../store/audit.ts';
-import { listCloses, type MonthClose } from '../../../store/month-close.ts';
-import { merchantIn, type Asked, type DoForm, type MakePage, type PagesContext } from './context.ts';
+import { monthCloses } from '../../all.ts';
+import {
+  merchantIn,
+  PageRefusal,
+  type Asked,
+  type DoForm,
+  type MakePage,
+  type PagesContext,
+} from './context.ts';
 import { markedDays, monthIn } from './months.ts';
 
 /** What was typed into the form to close a month. */
@@ -41,14 +48,14 @@ async function merchantMonth(
   const month = monthIn(asked.part('month'));
   const [{ accounts }, closes] = await Promise.all([
     accountMonths(db, merchantNo, month, null),
-    listCloses(db, { merchants: [merchantNo], month: month.name }),
+    monthCloses()?.list(db, { merchants: [merchantNo], month: month.name }) ?? null,
   ]);
   const currency = asked.query('currency');
   const chosen = Math.max(
     accounts.findIndex((one) => one.currency === currency),
     0,
   );
-  const marked = await markedDays(context, asked, accounts, month, closes.length > 0);
+  const marked = await markedDays(context, asked, accounts, month, closes !== null && closes.length > 0);
   const facts = marked.map((one) => one.facts);
   const openDays = openDaysIn(month, accounts, facts, { zone, now: now() });
   return monthPage(asked.view, {
@@ -56,12 +63,12 @@ async function merchantMonth(
     before: addDays(month.from, -1).slice(0, 7),
     after: addDays(month.to, 1).slice(0, 7),
     chosen: accounts.length === 0 ? null : { account: accounts[chosen]!, days: marked[chosen]!.days },
-    close: {
+    close: closes && {
       closes,
       adjustments: marked[0]?.closed?.adjustments ?? [],
       form: typed && { ...typed, openDays },
     },
-    said: said ?? doneSaid(asked, closes.at(-1)),
+    said: said ?? doneSaid(asked, closes?.at(-1)),
   });
 }
 
@@ -71,12 +78,14 @@ function doneSaid({ query, person, view }: Asked, last: MonthClose | undefined):
   return { text: view.texts.close.done(last.number, last.statements), isWrong: false };
 }
 
-/** Closes the month as `daybook close` does; returns what to say where it was not closed, or only in part. */
+/** Closes the month as `daybook close` does; returns what to say where it was not closed, or only in part. Throws `PageRefusal` where no option closes months. */
 async function close(
   { db, objects, settings, now }: PagesContext,
   asked: Asked,
   { note, despite }: Typed,
 ): Promise<string | null> {
+  const closes = monthCloses();
+  if (closes === null) throw new PageRefusal(404);
   const texts = asked.view.texts.close;
   const merchantNo = merchantIn(asked);
   const month = monthIn(asked.part('month'));
@@ -93,7 +102,7 @@ async function close(
   const options = { db, objects, signingKey, zone: platform.timeZone, now };
   let result: CloseResult;
   try {
-    result = await closeMonth({ merchantNo, month, despite: despite || null, auditEvent }, options);
+    result = await closes.close({ merchantNo, month, despite: despite || null, auditEvent }, options);
   } catch (error) {
     // Its rows are stored before anything is asked of the object store.
     if (error instanceof StatementDamaged) return error.message;

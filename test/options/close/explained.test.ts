@@ -2,12 +2,12 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { addAmounts, subtractAmounts } from '../../src/ledger/money.ts';
-import type { CloseFile } from '../../src/statements/close-file.ts';
-import { STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';
-import { MERCHANT, openStage, scenario, type Stage } from '../support/stage.ts';
-import { verifyPaths } from '../statements/verified-twice.ts';
-import { daybook, envOf, type Env } from './daybook.ts';
+import { addAmounts, subtractAmounts } from '../../../src/ledger/money.ts';
+import type { CloseFile } from '../../../src/options/close/close-file.ts';
+import { STATEMENT_FORMATS } from '../../../src/statements/formats/all.ts';
+import { MERCHANT, openStage, scenario, type Stage } from '../../support/stage.ts';
+import { verifyPaths } from '../../statements/verified-twice.ts';
+import { daybook, envOf, type Env } from '../../cli/daybook.ts';
 
 const { merchantNo } = MERCHANT;
 const MONTH = '2026-02';

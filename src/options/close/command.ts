@@ -1,13 +1,19 @@
 /** `close`: freezes a month's statements; lists what is closed, and what changed since. */
 import type { Command } from 'commander';
-import { adjustmentText } from '../run/status-text.ts';
-import { EXIT, exitCodeOf, mostSevere, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
-import type { Settings } from '../settings/settings.ts';
-import { closeMonth, REASON_CHARACTERS_MAX, type CloseResult } from '../statements/close.ts';
-import { stretches, type Month } from '../statements/month.ts';
-import { openGroups, todoOf, type OpenDay } from '../statements/open-days.ts';
-import { knownMerchants } from '../store/merchants.ts';
-import { adjustmentsOf, listCloses, type CloseFilter, type MonthClose } from '../store/month-close.ts';
+import { adjustmentText } from '../../run/status-text.ts';
+import { EXIT, exitCodeOf, mostSevere, UsageError, type ExitCode } from '../../run/verdict/exit-codes.ts';
+import type { Settings } from '../../settings/settings.ts';
+import {
+  REASON_CHARACTERS_MAX,
+  type CloseFilter,
+  type CloseResult,
+  type MonthClose,
+} from '../../statements/closes.ts';
+import { closeMonth } from './close.ts';
+import { stretches, type Month } from '../../statements/month.ts';
+import { openGroups, todoOf, type OpenDay } from '../../statements/open-days.ts';
+import { knownMerchants } from '../../store/merchants.ts';
+import { adjustmentsOf, listCloses } from './stored.ts';
 import {
   answer,
   answerWith,
@@ -16,9 +22,9 @@ import {
   platformSettings,
   problemText,
   withBy,
-} from './context.ts';
-import { merchantsOf, monthFlag, textFlag, unknownMerchant } from './flags.ts';
-import { counted, lines, LIST_SHOWN_MAX, longTable, type Times } from './output/text.ts';
+} from '../../cli/context.ts';
+import { merchantsOf, monthFlag, textFlag, unknownMerchant } from '../../cli/flags.ts';
+import { counted, lines, LIST_SHOWN_MAX, longTable, type Times } from '../../cli/output/text.ts';
 
 const HELP = `
 Closing freezes the list of the month's statements, each with revision and SHA-256: in the database, and as a file in the

@@ -3,61 +3,24 @@
  * but for a signature that was missing.
  */
 import { sql, type RawBuilder } from 'kysely';
-import type { BusinessDay } from '../ledger/entry.ts';
-import { ofMerchants } from './account-filter.ts';
-import { figuredCurrencies } from './account-days.ts';
-import { type Db, type Trx, rowsOf } from './engine/database.ts';
-import type { Json } from './engine/schema.ts';
+import type { BusinessDay } from '../../ledger/entry.ts';
+import { ofMerchants } from '../../store/account-filter.ts';
+import { figuredCurrencies } from '../../store/account-days.ts';
+import { type Db, type Trx, rowsOf } from '../../store/engine/database.ts';
+import type { Json } from '../../store/engine/schema.ts';
+import type {
+  Adjustment,
+  ClosedMonth,
+  CloseFilter,
+  MonthClose,
+  StoredClose,
+} from '../../statements/closes.ts';
 
 export interface FrozenStatement {
   readonly currency: string;
   readonly day: BusinessDay;
   readonly revision: number;
   readonly sha256: string;
-}
-
-export interface MonthClose {
-  readonly merchantNo: string;
-  /** `2026-03`. */
-  readonly month: string;
-  /** From 1; the last one of a month counts. */
-  readonly number: number;
-  readonly closedAt: Date;
-  readonly by: string;
-  readonly note: string | null;
-  /** Why it was closed though days were open; null where none was. */
-  readonly despite: string | null;
-  /** How many days of its accounts were open. */
-  readonly openDays: number;
-  readonly statements: number;
-  readonly objectKey: string;
-  readonly sha256: string;
-}
-
-export interface StoredClose extends MonthClose {
-  readonly content: string;
-  readonly signature: string | null;
-}
-
-export interface Adjustment {
-  readonly merchantNo: string;
-  readonly month: string;
-  readonly number: number;
-  readonly currency: string;
-  readonly day: BusinessDay;
-  /** The frozen revision; null if the day had no statement then. */
-  readonly frozenRevision: number | null;
-  readonly revision: number;
-  readonly sha256: string;
-  readonly reason: string | null;
-  readonly publishedAt: Date;
-}
-
-/** Which closes are meant; left out or null: of all merchants, of all months. */
-export interface CloseFilter {
-  readonly merchants: readonly string[] | null;
-  /** `2026-03`. */
-  readonly month?: string | undefined;
 }
 
 const firstDay = (month: string): BusinessDay => `${month}-01`;
@@ -191,11 +154,6 @@ export async function adjustmentsOf(db: Db, filter: CloseFilter): Promise<Adjust
   return rows;
 }
 
-export interface ClosedMonth extends Pick<Adjustment, 'merchantNo' | 'month' | 'number'> {
-  /** By day and currency. */
-  readonly adjustments: readonly Adjustment[];
-}
-
 /** Those of the months that are closed, in one statement. Name a merchant and a month, as for `adjustmentsOf`. */
 export async function closedMonths(db: Db, filter: CloseFilter): Promise<ClosedMonth[]> {
   const rows = await rowsOf(db)<Omit<Adjustment, 'day'> & { readonly day: BusinessDay | null }>`
@@ -223,4 +181,27 @@ export async function adjustmentsOfEach(
       UNION ALL ${OF_EARLIER_DAYS}`,
   ).execute(db);
   return Map.groupBy(rows, ({ merchantNo }) => merchantNo);
+}
+
+/** Notes the days that a close could not freeze, as their first statement was published after it. `month`: its first day. */
+export async function noteLateOf(
+  trx: Trx,
+  {
+    merchantNo,
+    month,
+    number,
+  }: { readonly merchantNo: string; readonly month: BusinessDay; readonly number: number },
+): Promise<void> {
+  await sql`
+    INSERT INTO event (kind, merchant_no, subject, at, data, run_id, reported_at)
+    SELECT 'revision', merchant_no, currency || ' ' || day || ' r1', published_at,
+      jsonb_build_object('currency', currency, 'day', day, 'revision', 1, 'afterClose', true), run_id, published_at
+    FROM statement AS first
+    WHERE merchant_no = ${merchantNo} AND day >= ${month}::date AND day < (${month}::date + interval '1 month')::date
+      AND revision = 1 AND NOT EXISTS (
+        SELECT FROM month_close AS closed
+        WHERE (closed.merchant_no, closed.month, closed.number) = (${merchantNo}, ${month}::date, ${number}::integer)
+          AND closed.frozen -> first.currency -> to_char(first.day, 'YYYY-MM-DD') IS NOT NULL
+      )
+    ON CONFLICT DO NOTHING`.execute(trx);
 }

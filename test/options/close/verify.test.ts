@@ -9,14 +9,14 @@ import {
   type CloseFile,
   type ClosedStatement,
   closedAccount,
-} from '../../src/statements/close-file.ts';
-import { sha256Of } from '../../src/host/sha256.ts';
-import { csvText } from '../../src/statements/formats/csv.ts';
-import { STATEMENT_COLUMNS, type RowCells } from '../../src/statements/formats/format.ts';
-import { closeKey } from '../../src/statements/keys.ts';
-import { manifestSchema, type Manifest } from '../../src/statements/manifest.ts';
-import { verifyCloses, type ReadCloseFile } from '../../src/statements/verify-closes.ts';
-import { checkedByRows } from '../../src/statements/verify-rows.ts';
+} from '../../../src/options/close/close-file.ts';
+import { sha256Of } from '../../../src/host/sha256.ts';
+import { csvText } from '../../../src/statements/formats/csv.ts';
+import { STATEMENT_COLUMNS, type RowCells } from '../../../src/statements/formats/format.ts';
+import { closeKey } from '../../../src/statements/keys.ts';
+import { manifestSchema, type Manifest } from '../../../src/statements/manifest.ts';
+import { verifyCloses, type ReadCloseFile } from '../../../src/options/close/verify.ts';
+import { checkedByRows } from '../../../src/options/close/rows.ts';
 
 const statementOf = (day: string, change: Partial<ClosedStatement> = {}): ClosedStatement => ({
   ...{ currency: 'USD', day, revision: 1, file: `M-1_USD_${day}.r1.csv`, sha256: 'ab'.repeat(32) },

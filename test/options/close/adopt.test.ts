@@ -2,13 +2,14 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { underLeasesAsNeeded } from '../../src/run/leases.ts';
-import { keyPairOf, readSigningKey, type SigningKey } from '../../src/signing/minisign.ts';
-import { adoptStore } from '../../src/statements/adopt.ts';
-import { closeMonth, type CloseResult } from '../../src/statements/close.ts';
-import { monthOf } from '../../src/statements/month.ts';
-import { closesOfMonth } from '../../src/store/month-close.ts';
-import { MERCHANT, openStage, scenario, type Stage } from '../support/stage.ts';
+import { underLeasesAsNeeded } from '../../../src/run/leases.ts';
+import { keyPairOf, readSigningKey, type SigningKey } from '../../../src/signing/minisign.ts';
+import { adoptStore } from '../../../src/statements/adopt.ts';
+import { closeMonth } from '../../../src/options/close/close.ts';
+import type { CloseResult } from '../../../src/statements/closes.ts';
+import { monthOf } from '../../../src/statements/month.ts';
+import { closesOfMonth } from '../../../src/options/close/stored.ts';
+import { MERCHANT, openStage, scenario, type Stage } from '../../support/stage.ts';
 
 const { merchantNo } = MERCHANT;
 const MONTH = monthOf('2026-03')!;

@@ -1,10 +1,15 @@
 /** Checks closed months: each file in itself, and against the manifests that are here: the frozen revisions, what came after them, and the close before. */
-import { counted } from '../ledger/text.ts';
-import { closedAccount, type CloseFile, type ClosedStatement } from './close-file.ts';
-import { closeKey, fileOf } from './keys.ts';
-import { groupedBy } from './verify-chain.ts';
-import type { Manifest, ManifestStatement } from './manifest.ts';
-import type { Problem, ReadManifest } from './verify-days.ts';
+import { basename, dirname, relative, sep } from 'node:path';
+import { sha256Of } from '../../host/sha256.ts';
+import { counted } from '../../ledger/text.ts';
+import type { CloseCheck, VerifiedClose } from '../../statements/closes.ts';
+import { CSV } from '../../statements/formats/csv.ts';
+import { closeKey, fileOf, isCloseFile } from '../../statements/keys.ts';
+import type { Manifest, ManifestStatement } from '../../statements/manifest.ts';
+import { groupedBy } from '../../statements/verify-chain.ts';
+import type { Problem, ReadManifest, VerifiedFile } from '../../statements/verify-days.ts';
+import { closedAccount, parseClose, type CloseFile, type ClosedStatement } from './close-file.ts';
+import { checkedByRows, type ReplacedFile } from './rows.ts';
 
 /** What is wrong in the file under this path (its parts separated by `/`); nothing if it is as daybook makes it. */
 export const problemsInClose = (path: string, close: CloseFile): string[] => [
@@ -13,14 +18,13 @@ export const problemsInClose = (path: string, close: CloseFile): string[] => [
   ...problemsWithTotals(close),
 ];
 
-const CLOSE_FILE = /_\d{4}-\d\d\.close\d+\.json$/;
 const IN_STORE = /(^|\/)merchant=[^/]*\/close=[^/]*\/[^/]*$/;
 
 function problemsWithPlace(path: string, { merchantNo, month, number, previous }: CloseFile): string[] {
   const key = closeKey(merchantNo, month, number);
   const wasMoved = IN_STORE.test(path)
     ? !`/${path}`.endsWith(`/${key}`)
-    : CLOSE_FILE.test(path) && fileOf(path) !== fileOf(key);
+    : isCloseFile(path) && fileOf(path) !== fileOf(key);
   return [
     ...(wasMoved ? [`it is close ${number} of ${merchantNo}, ${month}: it was moved here, or changed`] : []),
     ...((previous?.number ?? 0) === number - 1
@@ -86,18 +90,43 @@ export interface ReadCloseFile {
   readonly isInFolder?: boolean;
 }
 
-type AdjustedDay = Omit<CloseFile['adjustments'][number], 'reason'>;
+/** Each check has a list of its own. */
+export function createCloseCheck(): CloseCheck {
+  const read: Omit<ReadCloseFile, 'isInFolder'>[] = [];
+  return {
+    take: (path, content) => {
+      const close = parseClose(content.toString('utf8'));
+      if (close !== null) read.push({ path, close, sha256: sha256Of(content) });
+      return close !== null;
+    },
+    end: async ({ manifests, files, given, isComplete }) => {
+      const byRows = await checkedByRows(
+        read.map(({ close }) => close),
+        replacedIn(files, manifests),
+      );
+      const closes = read.map((one) => ({ ...one, isInFolder: isInMerchantFolder(one.path, given) }));
+      return verifyCloses(closes, manifests, isComplete, byRows);
+    },
+  };
+}
 
-export interface VerifiedClose extends Pick<CloseFile, 'merchantNo' | 'month' | 'number' | 'despite'> {
-  readonly path: string;
-  readonly openDays: number;
-  /** How many statements it froze, and of how many the day's manifest is here. */
-  readonly statements: number;
-  readonly compared: number;
-  /** How many of these were replaced since and have no file here: their SHA-256 alone was compared, and no figure. */
-  readonly byHash: number;
-  /** What changed since, as far as the manifests here tell; empty where a later close is here. */
-  readonly adjusted: readonly AdjustedDay[];
+/** Whether a close lies in its place in the store's layout, and the folder of its merchant was given too. */
+function isInMerchantFolder(path: string, given: readonly string[]): boolean {
+  const merchantFolder = dirname(dirname(path));
+  return (
+    basename(dirname(path)).startsWith('close=') &&
+    given.some((one) => relative(one, merchantFolder).split(sep)[0] !== '..')
+  );
+}
+
+function replacedIn(files: readonly VerifiedFile[], manifests: readonly ReadManifest[]): ReplacedFile[] {
+  const zones = new Map(manifests.map(({ manifest }) => [manifest.merchantNo, manifest.timeZone]));
+  return files
+    .filter(
+      ({ path, current, currency, problems }) =>
+        !current && currency !== null && path.endsWith(`.${CSV.extension}`) && problems.length === 0,
+    )
+    .map(({ path, merchantNo }) => ({ path, merchantNo, timeZone: zones.get(merchantNo)! }));
 }
 
 /** What the rows of replaced statements contradict, as far as their files are here. */
@@ -202,7 +231,7 @@ function comparedDays(
   byDay: ReadonlyMap<string, Manifest>,
   byRows: ByRows,
 ) {
-  const adjusted: AdjustedDay[] = [];
+  const adjusted: VerifiedClose['adjusted'][number][] = [];
   const wrong: string[] = [];
   const notHere: ClosedStatement[] = [];
   let [compared, byHash] = [0, 0];

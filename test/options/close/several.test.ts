@@ -1,8 +1,8 @@
 /** A month of several merchants closed by one command: each outcome is reported, whatever comes of the others. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { listCloses } from '../../src/store/month-close.ts';
-import { MERCHANT, openStage, OTHER, scenario, type Stage } from '../support/stage.ts';
-import { daybook, envOf, type Env } from './daybook.ts';
+import { listCloses } from '../../../src/options/close/stored.ts';
+import { MERCHANT, openStage, OTHER, scenario, type Stage } from '../../support/stage.ts';
+import { daybook, envOf, type Env } from '../../cli/daybook.ts';
 
 const [one, other] = [MERCHANT.merchantNo, OTHER.merchantNo];
 const MONTH = '2026-02';

@@ -9,10 +9,10 @@ import {
   type CloseFile,
   type ClosedStatement,
   closedAccount,
-} from '../../src/statements/close-file.ts';
-import { verifyPaths } from '../../src/statements/verify.ts';
-import { MERCHANT, openStage, scenario, type Stage } from '../support/stage.ts';
-import { daybook, envOf } from './daybook.ts';
+} from '../../../src/options/close/close-file.ts';
+import { verifyPaths } from '../../../src/statements/verify.ts';
+import { MERCHANT, openStage, scenario, type Stage } from '../../support/stage.ts';
+import { daybook, envOf } from '../../cli/daybook.ts';
 
 const { merchantNo } = MERCHANT;
 const MONTH = '2026-02';

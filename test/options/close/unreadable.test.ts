@@ -2,12 +2,12 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { CloseFile } from '../../src/statements/close-file.ts';
-import { STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';
-import { verifyPaths } from '../statements/verified-twice.ts';
-import { FORM_TOKEN, showPages, textOf, type ShownPages } from '../options/pages/support.ts';
-import { MERCHANT, openStage, scenario, type Stage } from '../support/stage.ts';
-import { daybook, envOf, type Env } from './daybook.ts';
+import type { CloseFile } from '../../../src/options/close/close-file.ts';
+import { STATEMENT_FORMATS } from '../../../src/statements/formats/all.ts';
+import { verifyPaths } from '../../statements/verified-twice.ts';
+import { FORM_TOKEN, showPages, textOf, type ShownPages } from '../pages/support.ts';
+import { MERCHANT, openStage, scenario, type Stage } from '../../support/stage.ts';
+import { daybook, envOf, type Env } from '../../cli/daybook.ts';
 
 const { merchantNo } = MERCHANT;
 const MONTH = '2026-02';

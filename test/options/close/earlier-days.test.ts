@@ -1,8 +1,9 @@
 /** Days that come to light before an account's first one, after its month was closed, adjust the close. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { adjustmentsOf, adjustmentsOfEach, type Adjustment } from '../../src/store/month-close.ts';
-import { MERCHANT, openStage, scenario, type Stage } from '../support/stage.ts';
-import { daybook, envOf, type Env } from './daybook.ts';
+import { adjustmentsOf, adjustmentsOfEach } from '../../../src/options/close/stored.ts';
+import type { Adjustment } from '../../../src/statements/closes.ts';
+import { MERCHANT, openStage, scenario, type Stage } from '../../support/stage.ts';
+import { daybook, envOf, type Env } from '../../cli/daybook.ts';
 
 const { merchantNo } = MERCHANT;
 const MONTH = '2026-02';

@@ -1,39 +1,13 @@
 /** The file of a closed month: the frozen list of statements, who closed it, when and why. No package, as `verify.mjs` reads it. */
-import type { Figures } from '../ledger/entry.ts';
-import { addAmounts, subtractAmounts } from '../ledger/money.ts';
-import type { Adjustment, FrozenStatement, MonthClose } from '../store/month-close.ts';
-
-type DayFigures = Omit<Figures, 'breakCount' | 'breaksAfter'>;
-
-type Sums = Pick<Figures, 'creditTotal' | 'creditCount' | 'debitTotal' | 'debitCount'>;
-
-export interface MonthFigures extends Sums {
-  readonly opening: string | null;
-  readonly closing: string | null;
-  readonly daysBroken: number;
-}
-
-export function sumOfDays(days: readonly DayFigures[]): MonthFigures {
-  const sum = (amountOf: (day: DayFigures) => string): string =>
-    days.reduce((total, day) => addAmounts(total, amountOf(day)), '0');
-  const count = (countOf: (day: DayFigures) => number): number =>
-    days.reduce((total, day) => total + countOf(day), 0);
-  return {
-    opening: days[0]?.opening ?? null,
-    creditTotal: sum((day) => day.creditTotal),
-    creditCount: count((day) => day.creditCount),
-    debitTotal: sum((day) => day.debitTotal),
-    debitCount: count((day) => day.debitCount),
-    closing: days.at(-1)?.closing ?? null,
-    daysBroken: days.filter(({ verdict }) => verdict === 'broken').length,
-  };
-}
-
-/** What opening + credits - debits lacks of the closing; null where nothing was published. */
-export function missingNetOf({ opening, creditTotal, debitTotal, closing }: MonthFigures): string | null {
-  if (opening === null || closing === null) return null;
-  return subtractAmounts(closing, subtractAmounts(addAmounts(opening, creditTotal), debitTotal));
-}
+import type { Adjustment, MonthClose } from '../../statements/closes.ts';
+import {
+  missingNetOf,
+  sumOfDays,
+  type DayFigures,
+  type MonthFigures,
+} from '../../statements/month-figures.ts';
+import type { OpenDay } from '../../statements/open-days.ts';
+import type { FrozenStatement } from './stored.ts';
 
 export interface ClosedFigures extends DayFigures {
   readonly breaks: number;
@@ -73,14 +47,6 @@ export interface ClosedStatement extends FrozenStatement, ClosedFigures {
 /** `frozenRevision` is the one that the close before froze. */
 type ClosedAdjustment = Pick<Adjustment, 'currency' | 'day' | 'frozenRevision' | 'revision' | 'reason'>;
 
-/** A day that was open when its month was closed, and why. */
-export interface ClosedOpenDay {
-  readonly currency: string;
-  readonly day: string;
-  readonly cause:
-    'not-over' | 'uncertified' | 'not-reconciled' | 'not-published' | 'broken' | 'unexplained' | 'unreadable';
-}
-
 export interface CloseFile extends Pick<
   MonthClose,
   'merchantNo' | 'month' | 'number' | 'by' | 'note' | 'despite'
@@ -93,7 +59,7 @@ export interface CloseFile extends Pick<
   readonly statements: readonly ClosedStatement[];
   readonly adjustments: readonly ClosedAdjustment[];
   /** Days that were open, where it was closed despite them. */
-  readonly openDays: readonly ClosedOpenDay[];
+  readonly openDays: readonly Pick<OpenDay, 'currency' | 'day' | 'cause'>[];
 }
 
 /** The text of the file. The order of its keys is the one in which a person reads it. */

@@ -1,25 +1,19 @@
 /** Closes a month: freezes the list of its statements as rows, and as a file in the object store that `verify` can check. */
-import type { Kysely, Transaction } from 'kysely';
+import type { Transaction } from 'kysely';
 import {
   ObjectExists,
   ObjectStoreUnreachable,
   ObjectStoreRefused,
   readText,
   type ObjectStore,
-} from '../objects/object-store.ts';
-import { signatureFile, type SigningKey } from '../signing/minisign.ts';
-import { recordAuditEvent, type AuditEvent } from '../store/audit.ts';
-import type { DB } from '../store/engine/schema.ts';
-import { figuresOf } from '../store/account-days.ts';
-import {
-  adjustmentsOf,
-  closesOfMonth,
-  storeClose,
-  storeCloseSignature,
-  type Adjustment,
-  type StoredClose,
-} from '../store/month-close.ts';
-import { accountMonths, type AccountMonth, type Month } from './month.ts';
+} from '../../objects/object-store.ts';
+import { signatureFile, type SigningKey } from '../../signing/minisign.ts';
+import { recordAuditEvent } from '../../store/audit.ts';
+import type { DB } from '../../store/engine/schema.ts';
+import { figuresOf } from '../../store/account-days.ts';
+import { adjustmentsOf, closesOfMonth, storeClose, storeCloseSignature } from './stored.ts';
+import type { CloseOptions, CloseRequest, CloseResult, StoredClose } from '../../statements/closes.ts';
+import { accountMonths, type AccountMonth } from '../../statements/month.ts';
 import {
   CLOSE_FORMAT,
   closeText,
@@ -28,39 +22,12 @@ import {
   type CloseFile,
   closedAccount,
 } from './close-file.ts';
-import { sha256Of } from '../host/sha256.ts';
-import { explainedOfEach } from './summary.ts';
-import { StatementDamaged } from './fetch.ts';
-import { closeKey, fileOf, SIGNATURE_EXTENSION } from './keys.ts';
-import { openDaysOf, type Clock, type OpenDay } from './open-days.ts';
-import { SIGNATURE_CONTENT_TYPE, MANIFEST_CONTENT_TYPE } from './write-manifest.ts';
-
-/** Of a note, and of the reason despite open days: both are published with the close. */
-export const REASON_CHARACTERS_MAX = 1_000;
-
-interface CloseOptions {
-  readonly db: Kysely<DB>;
-  readonly objects: ObjectStore;
-  readonly signingKey: SigningKey | null;
-  readonly zone: string;
-  readonly now: () => Date;
-}
-
-interface CloseRequest {
-  readonly merchantNo: string;
-  readonly month: Month;
-  readonly despite: string | null;
-  readonly auditEvent: AuditEvent;
-}
-
-export type CloseResult =
-  /** A new close. It names the one before, if there is one, and what changed since. */
-  | { readonly kind: 'closed'; readonly close: StoredClose; readonly adjustments: readonly Adjustment[] }
-  /** It was closed before, and no statement changed since. `openDays` are those that the close does not name. */
-  | { readonly kind: 'already'; readonly close: StoredClose; readonly openDays: readonly OpenDay[] }
-  /** Days are open, so it was not closed. */
-  | { readonly kind: 'open'; readonly openDays: readonly OpenDay[] }
-  | { readonly kind: 'empty' };
+import { sha256Of } from '../../host/sha256.ts';
+import { explainedOfEach } from '../../statements/summary.ts';
+import { StatementDamaged } from '../../statements/fetch.ts';
+import { closeKey, fileOf } from '../../statements/keys.ts';
+import { openDaysOf, type Clock, type OpenDay } from '../../statements/open-days.ts';
+import { filesOfClose } from './files.ts';
 
 const TRIES_MAX = 3;
 const UNIQUE_VIOLATION = '23505';
@@ -204,14 +171,6 @@ async function frozenStatements(
       explained: explained.get(row)?.map(({ id }) => id) ?? [],
     };
   });
-}
-
-/** The signature first, so that no one finds the file without. */
-export function filesOfClose(close: Pick<StoredClose, 'objectKey' | 'content' | 'signature'>) {
-  const { objectKey: key, content, signature } = close;
-  const file = { key, text: content, contentType: MANIFEST_CONTENT_TYPE };
-  if (signature === null) return [file];
-  return [{ key: key + SIGNATURE_EXTENSION, text: signature, contentType: SIGNATURE_CONTENT_TYPE }, file];
 }
 
 async function putOnce(

@@ -1,0 +1,134 @@
+/** Closed months as far as the core has to do with them: what is stored of a close, and what changed since. The option `close` makes them. */
+import type { Kysely } from 'kysely';
+import type { BusinessDay } from '../ledger/entry.ts';
+import type { ObjectStore } from '../objects/object-store.ts';
+import type { SigningKey } from '../signing/minisign.ts';
+import type { AuditEvent } from '../store/audit.ts';
+import type { DB } from '../store/engine/schema.ts';
+import type { Month } from './month.ts';
+import type { OpenDay } from './open-days.ts';
+import type { Problem, ReadManifest, VerifiedFile } from './verify-days.ts';
+
+export interface MonthClose {
+  readonly merchantNo: string;
+  /** `2026-03`. */
+  readonly month: string;
+  /** From 1; the last one of a month counts. */
+  readonly number: number;
+  readonly closedAt: Date;
+  readonly by: string;
+  readonly note: string | null;
+  /** Why it was closed though days were open; null where none was. */
+  readonly despite: string | null;
+  /** How many days of its accounts were open. */
+  readonly openDays: number;
+  readonly statements: number;
+  readonly objectKey: string;
+  readonly sha256: string;
+}
+
+export interface StoredClose extends MonthClose {
+  readonly content: string;
+  readonly signature: string | null;
+}
+
+export interface Adjustment {
+  readonly merchantNo: string;
+  readonly month: string;
+  readonly number: number;
+  readonly currency: string;
+  readonly day: BusinessDay;
+  /** The frozen revision; null if the day had no statement then. */
+  readonly frozenRevision: number | null;
+  readonly revision: number;
+  readonly sha256: string;
+  readonly reason: string | null;
+  readonly publishedAt: Date;
+}
+
+/** Which closes are meant; left out or null: of all merchants, of all months. */
+export interface CloseFilter {
+  readonly merchants: readonly string[] | null;
+  /** `2026-03`. */
+  readonly month?: string | undefined;
+}
+
+export interface ClosedMonth extends Pick<Adjustment, 'merchantNo' | 'month' | 'number'> {
+  /** By day and currency. */
+  readonly adjustments: readonly Adjustment[];
+}
+
+export interface ClosesOfMonth {
+  /** In order; the last one counts. */
+  readonly closes: readonly MonthClose[];
+  /** What changed since the last one. */
+  readonly adjustments: readonly Adjustment[];
+  /** Of all its closes: each file, behind it its signature. */
+  readonly files: readonly { readonly key: string; readonly text: string; readonly closedAt: Date }[];
+}
+
+/** Of a note, and of the reason despite open days: both are published with the close. */
+export const REASON_CHARACTERS_MAX = 1_000;
+
+export interface CloseRequest {
+  readonly merchantNo: string;
+  readonly month: Month;
+  readonly despite: string | null;
+  readonly auditEvent: AuditEvent;
+}
+
+export interface CloseOptions {
+  readonly db: Kysely<DB>;
+  readonly objects: ObjectStore;
+  readonly signingKey: SigningKey | null;
+  readonly zone: string;
+  readonly now: () => Date;
+}
+
+export type CloseResult =
+  /** A new close. It names the one before, if there is one, and what changed since. */
+  | { readonly kind: 'closed'; readonly close: StoredClose; readonly adjustments: readonly Adjustment[] }
+  /** It was closed before, and no statement changed since. `openDays` are those that the close does not name. */
+  | { readonly kind: 'already'; readonly close: StoredClose; readonly openDays: readonly OpenDay[] }
+  /** Days are open, so it was not closed. */
+  | { readonly kind: 'open'; readonly openDays: readonly OpenDay[] }
+  | { readonly kind: 'empty' };
+
+/** A day whose current statement is not the one that a close froze. */
+type AdjustedDay = Pick<Adjustment, 'currency' | 'day' | 'frozenRevision' | 'revision'>;
+
+export interface VerifiedClose extends Pick<MonthClose, 'merchantNo' | 'month' | 'number' | 'despite'> {
+  readonly path: string;
+  readonly openDays: number;
+  /** How many statements it froze, and of how many the day's manifest is here. */
+  readonly statements: number;
+  readonly compared: number;
+  /** How many of these were replaced since and have no file here: their SHA-256 alone was compared, and no figure. */
+  readonly byHash: number;
+  /** What changed since, as far as the manifests here tell; empty where a later close is here. */
+  readonly adjusted: readonly AdjustedDay[];
+}
+
+/** Checks the closes among files that are verified: takes one after the other, then compares them with all the rest. */
+export interface CloseCheck {
+  /** Whether this is a close. One that is none is left to others. */
+  readonly take: (path: string, content: Buffer) => boolean;
+  readonly end: (here: FilesHere) => Promise<{
+    readonly closes: readonly VerifiedClose[];
+    readonly problems: readonly Problem[];
+  }>;
+}
+
+/** What is here next to the closes. */
+export interface FilesHere {
+  readonly manifests: readonly ReadManifest[];
+  readonly files: readonly VerifiedFile[];
+  /** The paths of what was asked to be verified. */
+  readonly given: readonly string[];
+  /** Every close before the last one of a month has to be here. */
+  readonly isComplete: boolean;
+}
+
+/** What is said of a close's file where no option knows closes. */
+export const CLOSE_UNKNOWN =
+  'it is the close of a month, and this daybook has no option `close`, which reads it: use one that has it';
