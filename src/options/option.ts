@@ -2,24 +2,27 @@
 import type { Command } from 'commander';
 import type { FastifyInstance } from 'fastify';
 import type { Trace } from '../host/trace.ts';
+import type { ObjectStore } from '../objects/object-store.ts';
 import type { Observer } from '../run/active-run.ts';
 import type { App } from '../run/app.ts';
 import type { Job } from '../run/schedule/job.ts';
+import type { SigningKey } from '../signing/minisign.ts';
 import type { AdoptOptions, AdoptReport } from '../statements/adopt.ts';
 import type {
   Adjustment,
   CloseCheck,
   ClosedMonth,
   CloseFilter,
-  CloseOptions,
-  CloseRequest,
-  CloseResult,
   ClosesOfMonth,
   MonthClose,
+  StoredClose,
 } from '../statements/closes.ts';
+import type { Month } from '../statements/month.ts';
+import type { OpenDay } from '../statements/open-days.ts';
 import type { RepairedFile, RepairOptions } from '../statements/repair-files.ts';
 import type { SettingsWithoutPlatform } from '../settings/settings.ts';
 import type { ListenAddress } from '../settings/values/addresses.ts';
+import type { AuditEvent } from '../store/audit.ts';
 import type { Database, Db } from '../store/engine/database.ts';
 import type { MetricsPage } from '../web/readiness.ts';
 import type { LimitedServerDeps } from '../web/server.ts';
@@ -100,6 +103,33 @@ export interface Observation {
   readonly createMetrics: () => Promise<ProcessMetrics>;
 }
 
+/** A month to be closed, and who asks for it. */
+export interface CloseRequest {
+  readonly merchantNo: string;
+  readonly month: Month;
+  /** Why it is closed though days are open; null where that refuses. */
+  readonly despite: string | null;
+  readonly auditEvent: AuditEvent;
+}
+
+/** What closing works with. */
+export interface CloseOptions {
+  readonly db: Database['db'];
+  readonly objects: ObjectStore;
+  readonly signingKey: SigningKey | null;
+  readonly zone: string;
+  readonly now: () => Date;
+}
+
+export type CloseResult =
+  /** A new close. It names the one before, if there is one, and what changed since. */
+  | { readonly kind: 'closed'; readonly close: StoredClose; readonly adjustments: readonly Adjustment[] }
+  /** It was closed before, and no statement changed since. `openDays` are those that the close does not name. */
+  | { readonly kind: 'already'; readonly close: StoredClose; readonly openDays: readonly OpenDay[] }
+  /** Days are open, so it was not closed. */
+  | { readonly kind: 'open'; readonly openDays: readonly OpenDay[] }
+  | { readonly kind: 'empty' };
+
 /** Closed months, with what is published of them. */
 export interface Closes {
   /** By merchant, month and number. */
@@ -143,6 +173,7 @@ export interface Option {
   readonly observation?: Observation;
   /** Loads the pages. */
   readonly pages?: () => Promise<PagesPart>;
+  /** Closing months, and what is stored of it. */
   readonly closes?: Closes;
   /** Begins to check files of closes. `verify.mjs` has it from `standalone.ts` in the option's folder. */
   readonly closeCheck?: () => Promise<CloseCheck>;

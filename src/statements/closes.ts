@@ -1,14 +1,8 @@
 /** Closed months as far as the core has to do with them: what is stored of a close, and what changed since. The option `close` makes them. */
-import type { Kysely } from 'kysely';
 import type { BusinessDay } from '../ledger/entry.ts';
-import type { ObjectStore } from '../objects/object-store.ts';
-import type { SigningKey } from '../signing/minisign.ts';
-import type { AuditEvent } from '../store/audit.ts';
-import type { DB } from '../store/engine/schema.ts';
-import type { Month } from './month.ts';
-import type { OpenDay } from './open-days.ts';
 import type { Problem, ReadManifest, VerifiedFile } from './verify-days.ts';
 
+/** A close as it is stored. */
 export interface MonthClose {
   readonly merchantNo: string;
   /** `2026-03`. */
@@ -27,11 +21,13 @@ export interface MonthClose {
   readonly sha256: string;
 }
 
+/** The same with the texts of its files. */
 export interface StoredClose extends MonthClose {
   readonly content: string;
   readonly signature: string | null;
 }
 
+/** A current statement of a closed month that is not the one which its last close froze. */
 export interface Adjustment {
   readonly merchantNo: string;
   readonly month: string;
@@ -53,11 +49,13 @@ export interface CloseFilter {
   readonly month?: string | undefined;
 }
 
+/** The last close of a month, with what changed since. */
 export interface ClosedMonth extends Pick<Adjustment, 'merchantNo' | 'month' | 'number'> {
   /** By day and currency. */
   readonly adjustments: readonly Adjustment[];
 }
 
+/** All closes of a merchant's month. */
 export interface ClosesOfMonth {
   /** In order; the last one counts. */
   readonly closes: readonly MonthClose[];
@@ -70,33 +68,10 @@ export interface ClosesOfMonth {
 /** Of a note, and of the reason despite open days: both are published with the close. */
 export const REASON_CHARACTERS_MAX = 1_000;
 
-export interface CloseRequest {
-  readonly merchantNo: string;
-  readonly month: Month;
-  readonly despite: string | null;
-  readonly auditEvent: AuditEvent;
-}
-
-export interface CloseOptions {
-  readonly db: Kysely<DB>;
-  readonly objects: ObjectStore;
-  readonly signingKey: SigningKey | null;
-  readonly zone: string;
-  readonly now: () => Date;
-}
-
-export type CloseResult =
-  /** A new close. It names the one before, if there is one, and what changed since. */
-  | { readonly kind: 'closed'; readonly close: StoredClose; readonly adjustments: readonly Adjustment[] }
-  /** It was closed before, and no statement changed since. `openDays` are those that the close does not name. */
-  | { readonly kind: 'already'; readonly close: StoredClose; readonly openDays: readonly OpenDay[] }
-  /** Days are open, so it was not closed. */
-  | { readonly kind: 'open'; readonly openDays: readonly OpenDay[] }
-  | { readonly kind: 'empty' };
-
 /** A day whose current statement is not the one that a close froze. */
 type AdjustedDay = Pick<Adjustment, 'currency' | 'day' | 'frozenRevision' | 'revision'>;
 
+/** A file of a close, as `verify` reports it. */
 export interface VerifiedClose extends Pick<MonthClose, 'merchantNo' | 'month' | 'number' | 'despite'> {
   readonly path: string;
   readonly openDays: number;

@@ -1,5 +1,6 @@
 /** Closes a month: freezes the list of its statements as rows, and as a file in the object store that `verify` can check. */
 import type { Transaction } from 'kysely';
+import { sha256Of } from '../../host/sha256.ts';
 import {
   ObjectExists,
   ObjectStoreUnreachable,
@@ -8,12 +9,16 @@ import {
   type ObjectStore,
 } from '../../objects/object-store.ts';
 import { signatureFile, type SigningKey } from '../../signing/minisign.ts';
+import type { StoredClose } from '../../statements/closes.ts';
+import { StatementDamaged } from '../../statements/fetch.ts';
+import { closeKey, fileOf } from '../../statements/keys.ts';
+import { accountMonths, type AccountMonth } from '../../statements/month.ts';
+import { openDaysOf, type Clock, type OpenDay } from '../../statements/open-days.ts';
+import { explainedOfEach } from '../../statements/summary.ts';
+import { figuresOf } from '../../store/account-days.ts';
 import { recordAuditEvent } from '../../store/audit.ts';
 import type { DB } from '../../store/engine/schema.ts';
-import { figuresOf } from '../../store/account-days.ts';
-import { adjustmentsOf, closesOfMonth, storeClose, storeCloseSignature } from './stored.ts';
-import type { CloseOptions, CloseRequest, CloseResult, StoredClose } from '../../statements/closes.ts';
-import { accountMonths, type AccountMonth } from '../../statements/month.ts';
+import type { CloseOptions, CloseRequest, CloseResult } from '../option.ts';
 import {
   CLOSE_FORMAT,
   closeText,
@@ -22,12 +27,8 @@ import {
   type CloseFile,
   closedAccount,
 } from './close-file.ts';
-import { sha256Of } from '../../host/sha256.ts';
-import { explainedOfEach } from '../../statements/summary.ts';
-import { StatementDamaged } from '../../statements/fetch.ts';
-import { closeKey, fileOf } from '../../statements/keys.ts';
-import { openDaysOf, type Clock, type OpenDay } from '../../statements/open-days.ts';
 import { filesOfClose } from './files.ts';
+import { adjustmentsOf, closesOfMonth, storeClose, storeCloseSignature } from './stored.ts';
 
 const TRIES_MAX = 3;
 const UNIQUE_VIOLATION = '23505';

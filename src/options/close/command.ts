@@ -1,19 +1,5 @@
 /** `close`: freezes a month's statements; lists what is closed, and what changed since. */
 import type { Command } from 'commander';
-import { adjustmentText } from '../../run/status-text.ts';
-import { EXIT, exitCodeOf, mostSevere, UsageError, type ExitCode } from '../../run/verdict/exit-codes.ts';
-import type { Settings } from '../../settings/settings.ts';
-import {
-  REASON_CHARACTERS_MAX,
-  type CloseFilter,
-  type CloseResult,
-  type MonthClose,
-} from '../../statements/closes.ts';
-import { closeMonth } from './close.ts';
-import { stretches, type Month } from '../../statements/month.ts';
-import { openGroups, todoOf, type OpenDay } from '../../statements/open-days.ts';
-import { knownMerchants } from '../../store/merchants.ts';
-import { adjustmentsOf, listCloses } from './stored.ts';
 import {
   answer,
   answerWith,
@@ -25,6 +11,16 @@ import {
 } from '../../cli/context.ts';
 import { merchantsOf, monthFlag, textFlag, unknownMerchant } from '../../cli/flags.ts';
 import { counted, lines, LIST_SHOWN_MAX, longTable, type Times } from '../../cli/output/text.ts';
+import { adjustmentText } from '../../run/status-text.ts';
+import { EXIT, exitCodeOf, mostSevere, UsageError, type ExitCode } from '../../run/verdict/exit-codes.ts';
+import type { Settings } from '../../settings/settings.ts';
+import { REASON_CHARACTERS_MAX, type CloseFilter, type MonthClose } from '../../statements/closes.ts';
+import { stretches, type Month } from '../../statements/month.ts';
+import { openGroups, todoOf, type OpenDay } from '../../statements/open-days.ts';
+import { knownMerchants } from '../../store/merchants.ts';
+import type { CloseResult } from '../option.ts';
+import { closeMonth } from './close.ts';
+import { adjustmentsOf, listCloses } from './stored.ts';
 
 const HELP = `
 Closing freezes the list of the month's statements, each with revision and SHA-256: in the database, and as a file in the

@@ -3,6 +3,8 @@ import type { Option } from '../option.ts';
 export const close: Option = {
   name: 'close',
   about: 'closing a month: its statements are frozen, and what changes later shows as an adjustment',
+  tables: ['month_close'],
+  docs: ['decisions/month-close.md'],
   commands: [
     {
       usage: 'close [options] [month]',

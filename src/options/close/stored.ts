@@ -4,10 +4,6 @@
  */
 import { sql, type RawBuilder } from 'kysely';
 import type { BusinessDay } from '../../ledger/entry.ts';
-import { ofMerchants } from '../../store/account-filter.ts';
-import { figuredCurrencies } from '../../store/account-days.ts';
-import { type Db, type Trx, rowsOf } from '../../store/engine/database.ts';
-import type { Json } from '../../store/engine/schema.ts';
 import type {
   Adjustment,
   ClosedMonth,
@@ -15,6 +11,10 @@ import type {
   MonthClose,
   StoredClose,
 } from '../../statements/closes.ts';
+import { figuredCurrencies } from '../../store/account-days.ts';
+import { ofMerchants } from '../../store/account-filter.ts';
+import { type Db, type Trx, rowsOf } from '../../store/engine/database.ts';
+import type { Json } from '../../store/engine/schema.ts';
 
 export interface FrozenStatement {
   readonly currency: string;
@@ -34,12 +34,10 @@ const CLOSE_COLUMNS = sql`closed.merchant_no AS "merchantNo", to_char(closed.mon
 
 const FROM_CLOSED = sql`FROM month_close AS closed JOIN audit_event AS audit_event ON audit_event.id = closed.audit_event_id`;
 
-export const listCloses = (db: Db, { merchants, month }: CloseFilter, limit: number | null = null) => rowsOf(
-  db,
-)<MonthClose>`
+export const listCloses = (db: Db, { merchants, month }: CloseFilter) => rowsOf(db)<MonthClose>`
     SELECT ${CLOSE_COLUMNS} ${FROM_CLOSED}
     WHERE ${ofMerchants(merchants, 'closed')} AND ${ofMonth(month)}
-    ORDER BY closed.merchant_no, closed.month, closed.number LIMIT ${limit}`;
+    ORDER BY closed.merchant_no, closed.month, closed.number`;
 
 export const closesOfMonth = (db: Db, merchantNo: string, month: string): Promise<StoredClose[]> =>
   closesOf(db, merchantNo, { from: month, to: month });

@@ -6,7 +6,7 @@ import { underLeasesAsNeeded } from '../../../src/run/leases.ts';
 import { keyPairOf, readSigningKey, type SigningKey } from '../../../src/signing/minisign.ts';
 import { adoptStore } from '../../../src/statements/adopt.ts';
 import { closeMonth } from '../../../src/options/close/close.ts';
-import type { CloseResult } from '../../../src/statements/closes.ts';
+import type { CloseResult } from '../../../src/options/option.ts';
 import { monthOf } from '../../../src/statements/month.ts';
 import { closesOfMonth } from '../../../src/options/close/stored.ts';
 import { MERCHANT, openStage, scenario, type Stage } from '../../support/stage.ts';

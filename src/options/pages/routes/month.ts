@@ -5,11 +5,12 @@ import type { CloseForm } from '../html/close.ts';
 import { monthPage } from '../html/month.ts';
 import type { Said } from '../html/view.ts';
 import { accountMonths } from '../../../statements/month.ts';
-import { REASON_CHARACTERS_MAX, type CloseResult, type MonthClose } from '../../../statements/closes.ts';
+import { REASON_CHARACTERS_MAX, type MonthClose } from '../../../statements/closes.ts';
 import { StatementDamaged } from '../../../statements/fetch.ts';
 import { openDaysIn } from '../../../statements/open-days.ts';
 import type { AuditEvent } from '../../../store/audit.ts';
 import { monthCloses } from '../../all.ts';
+import type { CloseResult } from '../../option.ts';
 import {
   merchantIn,
   PageRefusal,
