@@ -69,7 +69,7 @@ if (chosen.length === 0) {
 
 await mkdir(RESULTS, { recursive: true });
 const { measured, failures } = await measureAll(chosen);
-const results = measured.map((one) => ({ ...one, ok: flags.short ? null : meets(one) }));
+const results = measured.map((one) => ({ ...one, verdict: flags.short ? null : meets(one) }));
 const record = {
   at: new Date().toISOString(),
   node: process.version,
@@ -81,7 +81,7 @@ const record = {
 const path = `${RESULTS}${record.at.replaceAll(/[:.]/g, '-')}.json`;
 await writeFile(path, `${JSON.stringify(record, null, 2)}\n`);
 process.stdout.write(`${tableOf(results)}\n${path}\n`);
-process.exitCode = failures.length === 0 && results.every(({ ok }) => ok !== false) ? 0 : 1;
+process.exitCode = failures.length === 0 && results.every(({ verdict }) => verdict !== 'FAIL') ? 0 : 1;
 
 interface Outcome {
   readonly measured: readonly Measured[];
@@ -122,17 +122,20 @@ async function measureAll(measures: readonly Measure[]): Promise<Outcome> {
   }
 }
 
-function tableOf(rows: readonly (Measured & { readonly ok: boolean | null })[]): string {
+function tableOf(
+  rows: readonly (Measured & { readonly verdict: ReturnType<typeof meets> | null })[],
+): string {
   const table = new Table({
     head: ['measured', 'reached', 'limit', 'limit is', 'ratio', 'target', ''],
     style: { head: [], border: [] },
     colAligns: ['left', 'right', 'right', 'left', 'right', 'right', 'left'],
   });
-  for (const { what, figure, limit, limitIs, unit, ratio, target, ok } of rows) {
+  for (const { what, figure, limit, limitIs, unit, ratio, noise, target, verdict } of rows) {
     const shown = (value: number) => `${Math.round(value).toLocaleString('en')} ${unit}`;
     const bound = 'atMost' in target ? `<= ${target.atMost}` : `>= ${Number(target.atLeast.toFixed(2))}`;
-    const [wanted, verdict] = ok === null ? ['', ''] : [bound, ok ? 'pass' : 'FAIL'];
-    table.push([what, shown(figure), shown(limit), limitIs, ratio.toFixed(2), wanted, verdict]);
+    const apart = noise === undefined ? '' : ` ±${noise.toFixed(2)}`;
+    const judged = verdict === null ? ['', ''] : [bound, verdict];
+    table.push([what, shown(figure), shown(limit), limitIs, `${ratio.toFixed(2)}${apart}`, ...judged]);
   }
   return table.toString();
 }

@@ -14,6 +14,8 @@ export interface Measured {
   readonly unit: string;
   /** `figure / limit`. */
   readonly ratio: number;
+  /** How far a round’s own ratio was from it, at most; left out where there was one round. */
+  readonly noise?: number;
   readonly target: Target;
 }
 
@@ -85,7 +87,27 @@ export function median(figures: readonly number[]): number {
 /** How often a measure and its limit take turns. */
 export const roundsOf = ({ short }: Bench): number => (short ? 1 : 3);
 
-export const meets = ({ ratio, target }: Measured): boolean =>
-  'atMost' in target ? ratio <= target.atMost : ratio >= target.atLeast;
+/** What rounds that took turns come to: the middle figure and limit, and how far the ratio of a single round is from theirs. */
+export function ofRounds(
+  figures: readonly number[],
+  limits: readonly number[],
+): Pick<Measured, 'figure' | 'limit' | 'ratio' | 'noise'> {
+  const [figure, limit] = [median(figures), median(limits)];
+  const ratio = figure / limit;
+  const apart = figures.map((one, round) => Math.abs(one / limits[round]! - ratio));
+  return { figure, limit, ratio, ...(figures.length > 1 && { noise: Math.max(...apart) }) };
+}
+
+/** How many a second, for each of these times. */
+export const ratesOf = (number: number, elapsedMs: readonly number[]): number[] =>
+  elapsedMs.map((ms) => number / (ms / 1_000));
+
+/** Whether a target is reached. `unsure`: the ratio is as near to it as the rounds are to each other. */
+export function meets({ ratio, noise = 0, target }: Measured): 'pass' | 'unsure' | 'FAIL' {
+  const [bound, reached] =
+    'atMost' in target ? [target.atMost, ratio <= target.atMost] : [target.atLeast, ratio >= target.atLeast];
+  if (Math.abs(ratio - bound) < noise) return 'unsure';
+  return reached ? 'pass' : 'FAIL';
+}
 
 export const count = (entries: number): string => entries.toLocaleString('en');

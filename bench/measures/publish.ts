@@ -1,7 +1,7 @@
 /** Times publishing a large day to a folder. The limit is COPY of the same rows as sorted CSV that is thrown away. */
 import { copyCsvAway } from '../copy.ts';
 import { withLargeDay } from '../large-day.ts';
-import { count, median, roundsOf, timed, type Measure } from '../measure.ts';
+import { count, ofRounds, ratesOf, roundsOf, timed, type Measure } from '../measure.ts';
 
 const MERCHANT_NO = 'BENCH-PUBLISH';
 const ROWS = `SELECT batch_no, booked_at, currency, transaction_type, credit, debit, balance FROM ledger_entry
@@ -22,16 +22,12 @@ export const publish: Measure = {
         });
         publishMs.push(await day.publish());
       }
-      const figure = entries / (median(publishMs) / 1_000);
-      const limit = entries / (median(copyMs) / 1_000);
       return [
         {
           what: `publishing a day of ${count(entries)} entries to a directory`,
-          figure,
-          limit,
+          ...ofRounds(ratesOf(entries, publishMs), ratesOf(entries, copyMs)),
           limitIs: 'COPY (SELECT .. ORDER BY ..) as CSV, thrown away',
           unit: 'entries/s',
-          ratio: figure / limit,
           target: { atLeast: 0.25 },
         },
       ];

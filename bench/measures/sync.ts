@@ -6,7 +6,16 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { copyFromFile, copyToFile } from '../copy.ts';
-import { count, median, roundsOf, timed, withDatabase, withSandbox, type Measure } from '../measure.ts';
+import {
+  count,
+  ofRounds,
+  ratesOf,
+  roundsOf,
+  timed,
+  withDatabase,
+  withSandbox,
+  type Measure,
+} from '../measure.ts';
 import { benchLedger, syncEnv } from '../scenario.ts';
 
 export const sync: Measure = {
@@ -44,16 +53,12 @@ export const sync: Measure = {
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
-    const figure = ledger.entries / (median(syncMs) / 1_000);
-    const limit = ledger.entries / (median(copyMs) / 1_000);
     return [
       {
         what: `sync of ${count(ledger.entries)} entries without latency`,
-        figure,
-        limit,
+        ...ofRounds(ratesOf(ledger.entries, syncMs), ratesOf(ledger.entries, copyMs)),
         limitIs: 'COPY of the same rows, indexes included',
         unit: 'entries/s',
-        ratio: figure / limit,
         target: { atLeast: 0.3 },
       },
     ];

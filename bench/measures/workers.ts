@@ -10,7 +10,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { addDays } from '../../src/ledger/business-day.ts';
 import { installQueue } from '../../src/queue/queue.ts';
-import { count, median, roundsOf, withDatabase, withSandbox, type Bench, type Measure } from '../measure.ts';
+import {
+  count,
+  ofRounds,
+  roundsOf,
+  withDatabase,
+  withSandbox,
+  type Bench,
+  type Measure,
+} from '../measure.ts';
 import { addMerchants, manyMerchants, nightEnv, RESWEEP_DAYS, type NightPlaces } from '../merchants.ts';
 import { startCommand } from '../processes.ts';
 import type { BenchDatabase } from '../server.ts';
@@ -54,15 +62,12 @@ export const workers: Measure = {
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
-    const [figure, limit] = [median(rates.all), median(rates.one)];
     return [
       {
         what: `a night of ${count(number)} merchants by ${WORKERS} workers, one merchant each at a time, ${LATENCY_MS} ms a call`,
-        figure,
-        limit,
+        ...ofRounds(rates.all, rates.one),
         limitIs: 'the same by one worker',
         unit: 'merchants/s',
-        ratio: figure / limit,
         target: { atLeast: 3.2 },
       },
     ];
