@@ -2,10 +2,9 @@
  * `npm run bench`: measures daybook. Each figure is compared with a limit measured on the same machine in the same
  * run.
  *
- * Prints a table and writes it as JSON to bench/results. `--short` uses small sizes, only to check that the bench
- * itself works, and does not judge the results. `--only NAME` runs one measure,
- * `--part 2/3` every third of them from the second on. `--profile` writes CPU profiles of
- * daybook to bench/results.
+ * Prints a table and writes it as JSON to bench/results. Without `--long` it leaves out what takes minutes by itself. `--short`
+ * uses small sizes, only to check that the bench itself works, and does not judge the results. `--only NAME` runs one
+ * measure, `--part 2/3` every third of all from the second on. `--profile` writes CPU profiles of daybook to bench/results.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
@@ -54,14 +53,18 @@ const RESULTS = fileURLToPath(new URL('./results/', import.meta.url));
 const { values: flags } = parseArgs({
   options: {
     short: { type: 'boolean', default: false },
+    long: { type: 'boolean', default: false },
     only: { type: 'string' },
     part: { type: 'string' },
     profile: { type: 'boolean', default: false },
   },
 });
 const [nth, parts] = partOf(flags.part ?? '1/1');
+const takesAll = flags.long || flags.short;
 const chosen = MEASURES.filter(
-  ({ name }, index) => (flags.only === undefined || name === flags.only) && index % parts === nth - 1,
+  ({ name, isLong }, index) =>
+    (flags.only === undefined ? takesAll || isLong !== true : name === flags.only) &&
+    index % parts === nth - 1,
 );
 if (chosen.length === 0) {
   throw new Error(`--only takes one of ${MEASURES.map(({ name }) => name).join(', ')}`);
@@ -108,8 +111,10 @@ async function measureAll(measures: readonly Measure[]): Promise<Outcome> {
     const failures: { name: string; why: string }[] = [];
     for (const { name, measure } of [...measures, memory]) {
       process.stderr.write(`measuring ${name}\n`);
+      const began = performance.now();
       try {
         found.push(...(await measure(bench)));
+        process.stderr.write(`  took ${Math.round((performance.now() - began) / 1_000)} s\n`);
       } catch (error) {
         const why = error instanceof Error ? error.message : String(error);
         failures.push({ name, why });

@@ -39,6 +39,8 @@ export interface MemoryPeak {
 export interface Measure {
   /** The name for `--only`. */
   readonly name: string;
+  /** It takes minutes by itself, and is left out without `--long`. */
+  readonly isLong?: true;
   readonly measure: (bench: Bench) => Promise<readonly Measured[]>;
 }
 

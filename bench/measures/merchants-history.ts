@@ -17,6 +17,7 @@ const FEW_DAYS = 9;
 
 export const merchantsHistory: Measure = {
   name: 'merchants-history',
+  isLong: true,
   measure: async (bench) => {
     const [merchants, days] = bench.short ? [10, 60] : [1_000, 730];
     const limit = await nightMs(bench, merchants, FEW_DAYS);

@@ -11,6 +11,7 @@ const ENTRIES_PER_DAY = 20;
 
 export const merchantsMemory: Measure = {
   name: 'merchants-memory',
+  isLong: true,
   measure: async (bench) => {
     const many = manyMerchants({
       merchants: bench.short ? 200 : 10_000,

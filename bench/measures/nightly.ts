@@ -23,6 +23,7 @@ const RESWEEP_DAYS = 7;
 
 export const nightly: Measure = {
   name: 'nightly',
+  isLong: true,
   measure: async (bench) => {
     const [perDay, small, large] = bench.short ? [500, 1_000, 10_000] : [10_000, 100_000, 10_000_000];
     const nights = roundsOf(bench);

@@ -23,6 +23,7 @@ const KEY = BENCH_KEY.toString('base64');
 
 export const notifications: Measure = {
   name: 'notifications',
+  isLong: true,
   measure: async (bench) => [await atSteadyRate(bench), ...(await underNoise(bench))],
 };
 

@@ -19,6 +19,7 @@ const NOW = '2026-04-01T01:00:00Z';
 
 export const pages: Measure = {
   name: 'pages',
+  isLong: true,
   measure: (bench) =>
     withDatabase(bench, async ({ url: databaseUrl, db, settle }) => {
       const past = pastOf(bench);
