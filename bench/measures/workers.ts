@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { addDays } from '../../src/ledger/business-day.ts';
-import { installQueue } from '../../src/queue/queue.ts';
+import { installQueue } from '../../src/options/queue/queue.ts';
 import {
   count,
   ofRounds,

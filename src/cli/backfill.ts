@@ -10,7 +10,7 @@ import {
 } from '../run/backfill/backfills.ts';
 import { chosenMerchants, merchantsNotRead } from '../run/chosen-merchants.ts';
 import { backfillText, failureTexts, leftName, notReadLines } from '../run/status-text.ts';
-import { TaskWorker } from '../run/task-worker.ts';
+import { SliceWorker } from '../run/backfill/slice-worker.ts';
 import { EXIT, mostSevere, Interrupted, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
 import { runById } from '../store/runs.ts';
 import {
@@ -130,7 +130,7 @@ async function goOn(app: PlatformApp, log: Logger, self: Command): Promise<void>
 async function workHere(app: PlatformApp, log: Logger, id: number, signal: AbortSignal): Promise<ExitCode> {
   const { db } = app.database;
   const terminal = process.stderr.isTTY ? process.stderr : null;
-  const worker = new TaskWorker(app, { onTrouble: troubleLog(log) });
+  const worker = new SliceWorker(app, { onTrouble: troubleLog(log) });
   const show = async (): Promise<void> => {
     if (terminal === null) return;
     const [status] = await backfillStatuses(db, { id });

@@ -102,17 +102,6 @@ const CORE: readonly CommandEntry[] = [
     load: async () => (await import('./schedule.ts')).scheduleCommand,
   },
   {
-    usage: 'worker [options]',
-    about:
-      'do one merchant’s work after another from the queue, until SIGTERM or Ctrl-C; on as many machines as you like',
-    load: async () => (await import('./queue.ts')).workerCommand,
-  },
-  {
-    usage: 'jobs [options]',
-    about: 'the queue of merchants for `daybook worker`',
-    load: async () => (await import('./queue.ts')).jobsCommand,
-  },
-  {
     usage: 'migrate [options]',
     about: 'bring the database to this version; repeating it does nothing',
     load: async () => (await import('./maintenance.ts')).migrateCommand,

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { addDays, dayOf } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { openObjectStore } from '../objects/open.ts';
-import { installQueue, QUEUE_SCHEMA } from '../queue/queue.ts';
+import { queueOf } from '../options/all.ts';
 import { clockOf, openPlatform } from '../run/app.ts';
 import { examine, examinedExitCode, finding, type Finding } from '../run/doctor.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
@@ -87,8 +87,7 @@ export function migrateCommand(command: Command): void {
     .action((_flags: object, self: Command) => {
       const settings = offlineSettings(self);
       return answerFromDatabase(self, settings, async (db) => {
-        const applied = await migrate(db);
-        if (settings.workers === 'queue' && (await installQueue(db))) applied.push(QUEUE_SCHEMA);
+        const applied = [...(await migrate(db)), ...((await queueOf(settings)?.install(db)) ?? [])];
         const text =
           applied.length === 0
             ? 'the database is at this version'

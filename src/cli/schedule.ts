@@ -2,23 +2,20 @@
 import { messageOf } from '../ledger/text.ts';
 import type { Command } from 'commander';
 import type { Logger } from 'pino';
-import { jobs, ledgerRequest } from '../../jobs/all.ts';
+import { jobs } from '../../jobs/all.ts';
 import type { Job } from '../run/schedule/job.ts';
-import { enqueue } from '../queue/jobs.ts';
-import type { Queue } from '../queue/queue.ts';
-import { type PlatformApp, runDeps } from '../run/app.ts';
-import { queueSlot } from '../run/run.ts';
-import { finishQueuedRun } from '../run/run-end.ts';
-import { notesOf } from '../run/run-state.ts';
+import { queueOf } from '../options/all.ts';
+import type { QueuedSlots } from '../options/option.ts';
+import type { PlatformApp } from '../run/app.ts';
+import { SliceWorker } from '../run/backfill/slice-worker.ts';
 import { nextTime, type DueJob, type ScheduledJob } from '../run/schedule/due.ts';
 import { keepSchedule } from '../run/schedule/schedule.ts';
-import { TaskWorker } from '../run/task-worker.ts';
 import { EXIT, exitCodeOf } from '../run/verdict/exit-codes.ts';
 import type { Schedule } from '../settings/schema.ts';
-import { openRunOfSlot, openRunSince, slotEnds, runById } from '../store/runs.ts';
+import { slotEnds } from '../store/runs.ts';
 import { createFailingTicks, reportNotStarted, reportThrown } from './alerts.ts';
 import { platformSettings } from './context.ts';
-import { keepRunning, withQueue } from './queue.ts';
+import { keepRunning } from './keep-running.ts';
 
 /** All jobs, with their times from the settings. */
 export const scheduledJobs = (schedule: Schedule): ScheduledJob[] =>
@@ -37,21 +34,16 @@ export function scheduleCommand(command: Command): void {
 
 /** Keeps the schedule, over the queue where workers do what is due. */
 async function keepAll(app: PlatformApp, log: Logger, signal: AbortSignal): Promise<void> {
-  if (app.settings.workers === 'none') return keep(app, log, { queued: null, signal });
-  const onProblem = (error: unknown): void => log.error({ problem: messageOf(error) }, 'the queue failed');
-  await withQueue(app, { supervises: false, onProblem }, (queue) =>
-    keep(app, log, { queued: createQueuedSlots(app, queue, log), signal }),
-  );
+  const queue = queueOf(app.settings);
+  if (queue === null) return keep(app, log, { queued: null, signal });
+  await queue.withSlots(app, log, (queued) => keep(app, log, { queued, signal }));
 }
 
 /** Keeps the schedule until the process is stopped. With `queued`, workers do the jobs of the ledger. */
 async function keep(
   app: PlatformApp,
   log: Logger,
-  {
-    queued,
-    signal,
-  }: { readonly queued: ReturnType<typeof createQueuedSlots> | null; readonly signal: AbortSignal },
+  { queued, signal }: { readonly queued: QueuedSlots | null; readonly signal: AbortSignal },
 ): Promise<void> {
   const { schedule } = app.settings;
   const { zone } = schedule;
@@ -94,7 +86,7 @@ async function keep(
 
 /** Does backfills, slice by slice, and reports the end of each. */
 function backgroundJobs(app: PlatformApp, log: Logger): (signal: AbortSignal) => Promise<boolean> {
-  const worker = new TaskWorker(app);
+  const worker = new SliceWorker(app);
   return async (signal) => {
     const end = await worker.doNextSlice(signal);
     if (end !== null) log[end.outcome === 'failed' ? 'warn' : 'info'](end, 'slice of a backfill');
@@ -118,52 +110,6 @@ async function doJob(
   logEnd(log, due, { run, exitCode, notes, elapsedMs });
 }
 
-/** A job that comes due waits this long for the run before it: until then its merchants still have their jobs. */
-const WAITS_FOR_OTHERS_MS = 3_600_000;
-
-function createQueuedSlots(app: PlatformApp, queue: Queue, log: Logger) {
-  const { db } = app.database;
-  /** Runs on the queue whose end is not reported yet. */
-  const open = new Map<number, DueJob>();
-  return {
-    /** Puts the slot on the queue, unless it is there or done: another schedule may have been faster. Returns at once. */
-    put: async (due: DueJob, job: Job, signal: AbortSignal): Promise<void> => {
-      if ((await openRunOfSlot(db, due.job, due.slot)) === undefined) {
-        const other = await openRunSince(db, new Date(app.now().getTime() - WAITS_FOR_OTHERS_MS));
-        if (other !== undefined) {
-          log.info({ ...due, run: other }, 'job waits until this run has ended');
-          return;
-        }
-      }
-      const deps = { ...runDeps(app, signal), ...job.lookback?.(app.settings) };
-      const run = await queueSlot(await ledgerRequest(app, due), {
-        ...deps,
-        enqueue: (trx, merchants) => enqueue(queue, trx, 'night', merchants),
-      });
-      if (run === null) {
-        log.info(due, 'job done by another process');
-        return;
-      }
-      if (open.has(run)) return;
-      open.set(run, due);
-      log.info({ ...due, run }, 'job is on the queue');
-      // If no merchant could be queued, no worker will end the run.
-      await finishQueuedRun(run, deps);
-    },
-    /** Tells the runs that have ended since they were put on the queue. */
-    tellEnds: async (): Promise<void> => {
-      for (const [run, due] of open) {
-        const row = await runById(db, run);
-        if (row?.exitCode === null) continue;
-        open.delete(run);
-        if (row === undefined) continue;
-        const { exitCode, figures } = row;
-        logEnd(log, due, { run, exitCode, notes: notesOf(figures), elapsedMs: figures['elapsedMs'] });
-      }
-    },
-  };
-}
-
 interface JobEnd {
   readonly run: number;
   readonly exitCode: number | null;
@@ -171,5 +117,5 @@ interface JobEnd {
   readonly elapsedMs: unknown;
 }
 
-const logEnd = (log: Logger, due: DueJob, end: JobEnd): void =>
+export const logEnd = (log: Logger, due: DueJob, end: JobEnd): void =>
   log[end.exitCode === EXIT.done ? 'info' : 'warn']({ ...due, ...end }, 'job ended');

@@ -1,4 +1,5 @@
 /** The options of daybook, two lines each. Without these and its folder, an option is gone. */
+import type { SettingsWithoutPlatform } from '../settings/settings.ts';
 import type { CloseCheck } from '../statements/closes.ts';
 import { beneficiaries } from './beneficiaries/option.ts';
 import { close } from './close/option.ts';
@@ -6,14 +7,16 @@ import { notifications } from './notifications/option.ts';
 import { onboarding } from './onboarding/option.ts';
 import { onboardingDemo } from './onboarding-demo/option.ts';
 import { observe } from './observe/option.ts';
-import type { Closes, Observation, Option, PagesPart } from './option.ts';
+import type { Closes, Observation, Option, PagesPart, WorkQueue } from './option.ts';
 import { pages } from './pages/option.ts';
+import { queue } from './queue/option.ts';
 import { reference } from './reference/option.ts';
 import { sandbox } from './sandbox/option.ts';
 
 export const OPTIONS: readonly Option[] = [
   // In the order in which `daybook --help` has their commands.
   close,
+  queue,
   reference,
   onboarding,
   beneficiaries,
@@ -39,3 +42,7 @@ export const monthCloses = (): Closes | null =>
 /** Begins to check files of closes; null where no option knows any. */
 export const beginCloseCheck = async (): Promise<CloseCheck | null> =>
   (await OPTIONS.find((option) => option.closeCheck !== undefined)?.closeCheck?.()) ?? null;
+
+/** The queue that these settings ask for, which are refused where no option has one; null where they ask for none. */
+export const queueOf = ({ workers }: Pick<SettingsWithoutPlatform, 'workers'>): WorkQueue | null =>
+  workers === 'none' ? null : (OPTIONS.find((option) => option.queue !== undefined)?.queue ?? null);

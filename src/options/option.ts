@@ -1,10 +1,13 @@
 /** What an option adds to daybook. The core knows this type and the list in `all.ts`, and nothing else of any option. */
 import type { Command } from 'commander';
 import type { FastifyInstance } from 'fastify';
+import type { Logger } from 'pino';
 import type { Trace } from '../host/trace.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import type { Observer } from '../run/active-run.ts';
-import type { App } from '../run/app.ts';
+import type { App, PlatformApp } from '../run/app.ts';
+import type { QueueGlance } from '../run/health.ts';
+import type { DueJob } from '../run/schedule/due.ts';
 import type { Job } from '../run/schedule/job.ts';
 import type { SigningKey } from '../signing/minisign.ts';
 import type { AdoptOptions, AdoptReport } from '../statements/adopt.ts';
@@ -153,6 +156,28 @@ export interface Closes {
   ) => Promise<Pick<AdoptReport, 'closes' | 'left'>>;
 }
 
+/** The slots of jobs of the ledger, as workers do them. */
+export interface QueuedSlots {
+  /** Puts the slot on the queue, unless it is there or done: another schedule may have been faster. Returns at once. */
+  readonly put: (due: DueJob, job: Job, signal: AbortSignal) => Promise<void>;
+  /** Tells the runs that have ended since they were put on the queue. */
+  readonly tellEnds: () => Promise<void>;
+}
+
+/** The queue by which workers share the merchants of a run, where DAYBOOK_WORKERS asks for it. */
+export interface WorkQueue {
+  /** Makes or updates its tables. Returns the names of what was made; none if nothing was missing. */
+  readonly install: (db: Db) => Promise<readonly string[]>;
+  /** What is on it; null if its tables are missing. */
+  readonly glance: (db: Db) => Promise<QueueGlance | null>;
+  /** Calls `work` with the slots while the queue is open. Throws `MigrationsPending` if its tables are missing. */
+  readonly withSlots: (
+    app: PlatformApp,
+    log: Logger,
+    work: (slots: QueuedSlots) => Promise<void>,
+  ) => Promise<void>;
+}
+
 export interface Option {
   /** The name of its folder. */
   readonly name: string;
@@ -177,4 +202,6 @@ export interface Option {
   readonly closes?: Closes;
   /** Begins to check files of closes. `verify.mjs` has it from `standalone.ts` in the option's folder. */
   readonly closeCheck?: () => Promise<CloseCheck>;
+  /** Workers, and what a night that they do needs. */
+  readonly queue?: WorkQueue;
 }

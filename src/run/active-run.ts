@@ -83,13 +83,6 @@ export interface RunRequest {
   readonly scheduled?: DueJob;
 }
 
-/** What a run that workers do was asked for. Its merchants are its tasks, their tokens nowhere but in `merchant`. */
-export interface QueuedRequest extends Pick<RunRequest, 'command' | 'range' | 'currencies' | 'notRead'> {
-  readonly scheduled: DueJob | null;
-  /** As in `RunDeps`; null if there is no such sweep. */
-  readonly lateSweepDays: number | null;
-}
-
 /** Whether it does what a night does: for all merchants and currencies, and no days by date. */
 export const isNightlyRun = (asked: Pick<RunRequest, 'range' | 'isByName' | 'currencies'>): boolean =>
   asked.range === null && asked.isByName !== true && asked.currencies === null;

@@ -5,7 +5,7 @@
 import type { Kysely } from 'kysely';
 import { addDays, dayOf } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
-import { glanceAtQueue, type QueueGlance } from '../queue/jobs.ts';
+import { queueOf } from '../options/all.ts';
 import type { Schedule } from '../settings/schema.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { DB } from '../store/engine/schema.ts';
@@ -43,6 +43,24 @@ export interface HealthOptions {
   readonly now: Date;
 }
 
+/** The jobs of one lane of the queue of workers. */
+export interface LaneCounts {
+  readonly lane: string;
+  /** Waiting for a worker, those included that are tried again later. */
+  readonly waiting: number;
+  readonly active: number;
+  /** When the longest waiting job was put on the queue; null if none waits. */
+  readonly oldest: Date | null;
+}
+
+/** What is on the queue of workers. */
+export interface QueueGlance {
+  readonly lanes: readonly LaneCounts[];
+  readonly givenUpCount: number;
+  /** The first of the jobs that were given up. */
+  readonly givenUp: readonly { readonly merchantNo: string; readonly runId: number }[];
+}
+
 /** The runs, the queue and the backfills: what stands above the merchants. */
 export interface Overview {
   readonly merchants: readonly string[];
@@ -60,6 +78,7 @@ export interface Overview {
 
 export async function overviewOf(db: Kysely<DB>, { settings, jobs, now }: HealthOptions): Promise<Overview> {
   const own = ownMerchants(settings);
+  const queue = queueOf(settings);
   const merchants = [...new Set([...(await activeMerchants(db)), ...own])].sort();
   const namesOf = (isLedger: boolean) =>
     jobs.filter((job) => job.isLedger === isLedger).map(({ name }) => name);
@@ -76,7 +95,7 @@ export async function overviewOf(db: Kysely<DB>, { settings, jobs, now }: Health
     newSince: await lastLedgerRun(db, [REFERENCE_COMMAND, BACKFILL_COMMAND]),
     lastReason: runs.last && reasonOf(runs.last),
     nextRun: nextRun(scheduled, settings.schedule.zone, now),
-    ...(settings.workers === 'queue' && { queue: await glanceAtQueue(db) }),
+    ...(queue !== null && { queue: await queue.glance(db) }),
     backfills: await backfillStatuses(db, { isOpen: true }),
   };
 }

@@ -1,40 +1,23 @@
-/**
- * The end of a run: finds out what is still open, judges the run, and stores the report. The end of one that workers did is
- * made of the ends of its tasks.
- */
+/** The end of a run: finds out what is still open, judges the run, and stores the report. */
 import { MANY_MIN } from '../ledger/common-change.ts';
 import { changesTogether, type ChangesTogether } from '../store/amendments.ts';
-import { firstNamed } from '../ledger/text.ts';
 import { LeaseLost } from '../store/engine/lease.ts';
 import { StoreUnreachable } from '../store/engine/errors.ts';
 import { isLostOrRolledBack, retry } from '../store/engine/retry.ts';
-import { clocksSeenBefore, finishOpenRun, finishRun, queuedRun } from '../store/runs.ts';
-import { endTasks, runReasons, runsToFinish, runTotals, type MerchantsReason } from '../store/tasks.ts';
-import { lostMerchants } from '../queue/jobs.ts';
+import { clocksSeenBefore, finishOpenRun, finishRun } from '../store/runs.ts';
 import { noticeEvent, unreportedNotices, type Notice } from '../store/notices.ts';
 import { changeEvent, markEventsReported } from '../store/events.ts';
 import { revisionEvents } from '../store/statements/record-published.ts';
-import { noteBreaks } from './alerts/alert-events.ts';
 import { isChecked } from '../ledger/checks.ts';
 import { finishAlerting, isLeftToOthers, type EndedRun } from './alerts/at-end.ts';
-import { endBackfill } from './backfill/backfills.ts';
-import {
-  checkedBy,
-  STAGES,
-  isNightlyRun,
-  type ActiveRun,
-  type QueuedRequest,
-  type RunDeps,
-} from './active-run.ts';
+import { isNightlyRun, type ActiveRun, type RunDeps } from './active-run.ts';
 import { isForPerson } from './verdict/merchant-reasons.ts';
 import type { HeldLeases } from './leases.ts';
-import { taskEndOf, type MerchantEnd, type MerchantEnds } from './merchant-ends.ts';
+import type { MerchantEnd, MerchantEnds } from './merchant-ends.ts';
 import {
   NOTHING_STANDS,
-  merchantFigures,
   outcomeOfAll,
   sumOpenItems,
-  zeroFigures,
   type MerchantOutcome,
   runFigures,
   TIME_ZONE_ON_TRUST,
@@ -43,7 +26,6 @@ import {
   type OpenItems,
 } from './report.ts';
 import { nothingDoneFor } from './merchant-work.ts';
-import { noticeShared } from './stages/notice-stage.ts';
 import { withExplainedFailure } from './stages/sync-stage.ts';
 import {
   EXIT,
@@ -51,16 +33,13 @@ import {
   awaitsPerson,
   exitCodeOf,
   isGoodEnd,
-  mostSevere,
   type ExitCode,
   type Reason,
 } from './verdict/exit-codes.ts';
 import { judge, type RunFailure } from './verdict/judge.ts';
-import { reasonsOfNotices, reasonsOfShared } from './verdict/notice-reasons.ts';
-import { reasonOfNotRead } from './verdict/finding-reasons.ts';
 import { sumOfSync } from '../sync/sync-report.ts';
 
-const ON_TRUST: Reason = { exitCode: EXIT.done, what: TIME_ZONE_ON_TRUST, todo: null };
+export const ON_TRUST: Reason = { exitCode: EXIT.done, what: TIME_ZONE_ON_TRUST, todo: null };
 
 export interface RunEnd {
   /** What ended the run early; empty if nothing did. */
@@ -122,7 +101,7 @@ export async function endRun(run: ActiveRun, merchants: RunMerchants, end: RunEn
  * Stores the end of a run, with its alerts. `ifOpen`: unless it has an end, or something of it waits. Returns whether it did.
  * Throws what the database throws, unless it `isAway`.
  */
-function recordEnd(
+export function recordEnd(
   deps: Pick<RunDeps, 'db' | 'now' | 'zone' | 'alerts'>,
   ended: EndedRun,
   known: Readonly<Record<string, unknown>>,
@@ -241,93 +220,4 @@ async function openItemsAfter(
     if (failures.length > 0) return { standing: NOTHING_STANDS, ends: [] };
     throw error;
   }
-}
-
-/** Different reasons that the summary of a queued run names. The merchants' tasks have all. */
-const REASONS_MAX = 500;
-const MERCHANTS_NAMED = 5;
-
-type FinishDeps = Pick<
-  RunDeps,
-  'db' | 'now' | 'zone' | 'settleDelayMs' | 'checks' | 'timeZoneTrusted' | 'holder' | 'alerts'
->;
-
-/** Ends a run that workers did if none of its merchants waits any more, and it has no end yet. Returns whether it did. */
-export async function finishQueuedRun(runId: number, deps: FinishDeps): Promise<boolean> {
-  const { db, now } = deps;
-  const run = await queuedRun(db, runId);
-  if (run === undefined || run.exitCode !== null || run.isWaiting) return false;
-  const request = run.request as unknown as QueuedRequest;
-  const { command } = request;
-  const totals = await runTotals(db, runId);
-  const { merchants } = totals;
-  if (STAGES[command].includes('sync')) await noticeShared(deps, { runId, merchants });
-  const notices = await unreportedNotices(db, merchants);
-  const reported = await runReasons(db, runId, { limit: REASONS_MAX, named: MERCHANTS_NAMED });
-  const reasons = [
-    ...reasonsOfShared(notices),
-    ...reasonsOfNotices(notices),
-    ...(request.notRead ?? []).map(reasonOfNotRead),
-    ...reported.map(reasonOfMerchants),
-    ...(deps.timeZoneTrusted === true ? [ON_TRUST] : []),
-  ];
-  const exitCode = mostSevere([...reasons.map((one) => one.exitCode), ...(totals.exitCodes as ExitCode[])]);
-  const { platformBehindMs = 0, platformAheadMs = 0 } = totals.largest;
-  const figures = {
-    ...merchantFigures(merchants, totals.merchantsDone),
-    ...zeroFigures(),
-    ...totals.sums,
-    ...{ platformBehindMs, platformAheadMs },
-    checked: checkedBy(request, deps),
-    elapsedMs: now().getTime() - run.startedAt.getTime(),
-    reasons,
-    notes: reasons.map(({ what }) => what),
-  };
-  const ended = {
-    ...{ runId, command, exitCode, reasons, from: run.from, to: run.to, interrupted: false },
-    ...{ isNightly: isNightlyRun(request), busy: 0, leftOut: 0 },
-  };
-  const isFinished = await recordEnd(deps, ended, figures, { ifOpen: true });
-  if (isFinished)
-    await db.transaction().execute((trx) => markEventsReported(trx, notices.map(noticeEvent), now()));
-  return isFinished;
-}
-
-/** Ends merchants whose job will not come, and the runs of which nothing waits. Returns the runs it ended. */
-export async function finishWaitingRuns(deps: FinishDeps): Promise<number[]> {
-  const { db, now } = deps;
-  const lost = Map.groupBy(await lostMerchants(db), ({ runId }) => runId);
-  for (const [runId, merchants] of lost) {
-    const ends = merchants.map(({ merchantNo, problem: what, exitCode }) => {
-      const todo = 'fix the cause, then send it back with `daybook jobs redrive`';
-      return taskEndOf({ exitCode, what: `${merchantNo}: ${what}`, todo, merchantNo });
-    });
-    await db.transaction().execute(async (trx) => {
-      const end = { runId, holder: deps.holder, now: now() };
-      await endTasks(trx, ends, { ...end, ifWaiting: true });
-      // Their workers may have found breaks before they died, which are noted to be reported.
-      if ((deps.alerts?.targets.length ?? 0) > 0)
-        await noteBreaks(
-          trx,
-          ends.map(({ merchantNo }) => merchantNo),
-          end,
-        );
-    });
-  }
-  const finished: number[] = [];
-  for (const { id, isQueued } of await runsToFinish(db)) {
-    const isFinished = isQueued ? await finishQueuedRun(id, deps) : await endBackfill(db, id, now());
-    if (isFinished) finished.push(id);
-  }
-  return finished;
-}
-
-/** The reason as the run names it: with the merchants, if its sentence does not name the one. */
-function reasonOfMerchants(one: MerchantsReason): Reason {
-  const { what, todo, isNamed, count, merchants } = one;
-  const exitCode = one.exitCode as ExitCode;
-  const awaits = one.awaitsPerson && { awaitsPerson: true as const };
-  return isNamed
-    ? { exitCode, what, todo, merchantNo: merchants[0]!, ...awaits }
-    : { exitCode, what: `${firstNamed(merchants, merchants.length, count)}: ${what}`, todo, ...awaits };
 }

@@ -1,18 +1,9 @@
-/**
- * One complete run: many merchants side by side, each from reading to published under its own lease, and one report. Or a run
- * that is put on the queue, where workers do the same.
- */
+/** One complete run: many merchants side by side, each from reading to published under its own lease, and one report. */
 import type { MerchantAccess } from '../platform/ledger-reader.ts';
-import {
-  merchantsDoneInSlot,
-  recordRequestedRanges,
-  endTasks,
-  queueTasks,
-  type TaskEnd,
-} from '../store/tasks.ts';
+import { merchantsDoneInSlot, recordRequestedRanges } from '../store/tasks.ts';
 import { leaseFence } from '../statements/publish-options.ts';
 import { claimStore } from '../statements/store-owner.ts';
-import { runsOfSlot, startRun, lockSlot, openRunOfSlot } from '../store/runs.ts';
+import { runsOfSlot, startRun } from '../store/runs.ts';
 import { endBackfills, isLong, recordLongRun } from './backfill/backfills.ts';
 import { workInSlices } from './backfill/slices.ts';
 import {
@@ -25,10 +16,9 @@ import {
   type RunDeps,
   type RunRequest,
   STAGES,
-  type QueuedRequest,
 } from './active-run.ts';
 import { underLeases, type HeldLeases } from './leases.ts';
-import { MerchantEnds, taskEndOf } from './merchant-ends.ts';
+import { MerchantEnds } from './merchant-ends.ts';
 import { runRanges } from './merchant-ranges.ts';
 import type { DayRange, MerchantDays } from './range.ts';
 import type { MerchantOutcome, RunReport } from './report.ts';
@@ -37,11 +27,6 @@ import type { DueJob } from './schedule/due.ts';
 import { noticeShared } from './stages/notice-stage.ts';
 import { EXIT, isGoodEnd } from './verdict/exit-codes.ts';
 import { workOnAll, workOnMerchant } from './merchant-work.ts';
-import type { Transaction } from 'kysely';
-import { enqueue, merchantsWithJob } from '../queue/jobs.ts';
-import type { MerchantJob, Queue } from '../queue/queue.ts';
-import type { DB } from '../store/engine/schema.ts';
-import { partsToDo } from './backfill/tasks.ts';
 
 /**
  * Runs the stages of `request.command` for each merchant whose lease is free, and records the run. Merchants that
@@ -81,13 +66,13 @@ const numbersOf = (merchants: readonly MerchantAccess[]): string[] =>
   merchants.map(({ merchantNo }) => merchantNo);
 
 /** Whether the slot is done: a run of it ended well, or another try would end as this one did. */
-async function isSlotDone(db: RunDeps['db'], { job, slot }: DueJob): Promise<boolean> {
+export async function isSlotDone(db: RunDeps['db'], { job, slot }: DueJob): Promise<boolean> {
   const runs = await runsOfSlot(db, job, slot);
   return runs.some(({ exitCode, figures }) => isGoodEnd(exitCode) || figures['awaitsPerson'] === true);
 }
 
 /** The merchants that no run of the slot has ended well for. If there are none left, all: the slot ended otherwise. */
-async function notDoneInSlot(
+export async function notDoneInSlot(
   { merchants, scheduled: { job, slot } }: RunRequest & { readonly scheduled: DueJob },
   { db }: RunDeps,
 ): Promise<readonly MerchantAccess[]> {
@@ -192,7 +177,7 @@ async function beginRun(request: RunRequest, deps: RunDeps) {
 }
 
 /** Records the start of the run, and the days asked for by date, which stay open until they are proven. */
-async function recordStart(request: RunRequest, deps: RunDeps, days: DayRange): Promise<number> {
+export async function recordStart(request: RunRequest, deps: RunDeps, days: DayRange): Promise<number> {
   const runId = await startRun(deps.db, {
     command: request.scheduled?.job ?? request.command,
     slot: request.scheduled?.slot ?? null,
@@ -212,85 +197,4 @@ async function recordAsked(request: RunRequest, { db, now, zone }: RunDeps, runI
   const left = await recordLongRun({ ...request, range }, { db, now: now(), zone }, runId);
   if (left === null) return;
   await recordRequestedRanges(db, { ...accountsAsked(request), ...left, runId, now: now() });
-}
-
-interface QueueingDeps extends RunDeps {
-  /** Sends the jobs in the transaction. Returns those that were refused, as their merchant has another one. */
-  readonly enqueue: (trx: Transaction<DB>, jobs: readonly MerchantJob[]) => Promise<readonly MerchantJob[]>;
-}
-
-/**
- * Puts a due slot on the queue, once, however many processes try: with the merchants that are not done in it yet. If a
- * queued run of the slot is open, returns that one. Null if the slot is done. A merchant with a job of an earlier run is
- * busy in this one.
- */
-export async function queueSlot(
-  request: RunRequest & { readonly scheduled: DueJob },
-  deps: QueueingDeps,
-): Promise<number | null> {
-  const { job, slot } = request.scheduled;
-  const open = await openRunOfSlot(deps.db, job, slot);
-  if (open !== undefined) return open;
-  const days = await runRanges(request, deps);
-  return deps.db.transaction().execute(async (trx) => {
-    await lockSlot(trx, job, slot);
-    const begun = await openRunOfSlot(trx, job, slot);
-    if (begun !== undefined) return begun;
-    if (await isSlotDone(trx, request.scheduled)) return null;
-    const merchants = await notDoneInSlot(request, { ...deps, db: trx });
-    return begin({ ...request, merchants }, days, deps, trx);
-  });
-}
-
-async function begin(
-  request: RunRequest,
-  days: DayRange,
-  deps: QueueingDeps,
-  trx: Transaction<DB>,
-): Promise<number> {
-  const { command, range, currencies, scheduled = null, notRead = [] } = request;
-  const { holder, now, lateSweepDays = null } = deps;
-  const runId = await recordStart(request, { ...deps, db: trx }, days);
-  const merchants = request.merchants.map(({ merchantNo }) => merchantNo);
-  const asked: QueuedRequest = { command, range, currencies, scheduled, lateSweepDays, notRead };
-  await queueTasks(trx, runId, asked, merchants);
-  const jobs = merchants.map((merchantNo) => ({ runId, merchantNo }));
-  const refused = await deps.enqueue(trx, jobs);
-  const ends = refused.map(({ merchantNo }) => busyEnd(merchantNo));
-  await endTasks(trx, ends, { runId, holder, now: now(), ifWaiting: true });
-  return runId;
-}
-
-/** The end of a merchant whose job of an earlier run is still open. */
-const busyEnd = (merchantNo: string): TaskEnd =>
-  taskEndOf({
-    exitCode: EXIT.incomplete,
-    what: `${merchantNo} is busy: its job of an earlier run is still on the queue`,
-    todo: 'the schedule comes back to it; `daybook jobs list` shows whether workers are at work',
-    merchantNo,
-  });
-
-/** Merchants of backfills that are on their lane at the same time; the others follow. */
-const QUEUED_MAX = 1_000;
-
-/**
- * Puts merchants with slices to do on the lane of backfills, those left out that are on it. Any process may call it, as
- * often as it likes. Returns how many it put there.
- */
-export async function enqueueBackfills(queue: Queue, now: Date): Promise<number> {
-  const { db } = queue;
-  await endBackfills(db, now);
-  const parts = await partsToDo(db, { now, limit: QUEUED_MAX });
-  if (parts.length === 0) return 0;
-  const runOf = new Map(parts.toReversed().map(({ merchantNo, runId }) => [merchantNo, runId]));
-  const merchants = [...new Set(parts.map(({ merchantNo }) => merchantNo))];
-  const taken = await merchantsWithJob(db, 'backfill', merchants);
-  const sent = merchants
-    .filter((merchantNo) => !taken.has(merchantNo))
-    .map((merchantNo) => ({ runId: runOf.get(merchantNo)!, merchantNo }));
-  if (sent.length === 0) return 0;
-  return db.transaction().execute(async (trx) => {
-    const refused = await enqueue(queue, trx, 'backfill', sent);
-    return sent.length - refused.length;
-  });
 }

@@ -1,12 +1,11 @@
 /** What is reported of how it stands next to the figures, in the same words by `status` and by its page. Pure. */
 import { countedInText as counted, firstNamed, showableText } from '../ledger/text.ts';
 import { wallSecond } from '../ledger/wall-time.ts';
-import type { QueueGlance } from '../queue/jobs.ts';
 import type { Undelivered } from '../alerts/outbox.ts';
 import type { BackfillStatus } from './backfill/backfills.ts';
 import { checkedText } from './active-run.ts';
 import { clockNews } from './verdict/merchant-reasons.ts';
-import type { Overview } from './health.ts';
+import type { Overview, QueueGlance } from './health.ts';
 import type { LastRuns } from './run-state.ts';
 import { TIME_ZONE_ON_TRUST, type MerchantSync } from './report.ts';
 import type { MerchantStatus } from './status.ts';

@@ -4,6 +4,7 @@ import { pathToFileURL } from 'node:url';
 import type { z } from 'zod';
 import { isLoopback, withinOneOf } from '../host/addresses.ts';
 import { missingPackages, type PackageUse } from '../host/packages.ts';
+import { OPTIONS } from '../options/all.ts';
 import { didYouMean, SettingsInvalid, type SettingsProblem } from './problem.ts';
 import {
   scheduleOf,
@@ -210,6 +211,17 @@ function packageProblems({ daybook }: SettingsDocument, { isInstalled }: Setting
   });
 }
 
+/** Settings that need an option which this copy of daybook was made without. */
+function optionProblems(
+  { daybook }: SettingsDocument,
+  { options = OPTIONS }: SettingsSource,
+): SettingsProblem[] {
+  if (daybook.workers === 'none' || options.some(({ queue }) => queue !== undefined)) return [];
+  const problem =
+    'asks for the queue of workers, which this copy of daybook was made without; without it, `daybook schedule` does all the work';
+  return [{ key: 'DAYBOOK_WORKERS', problem, example: 'none' }];
+}
+
 function platformOf(section: SettingsDocument['platform']): PlatformSection | null {
   const { baseUrl, timeZone, merchantNo, token, rateLimit, agentToken, referralChannel, ...rest } = section;
   if (baseUrl === undefined || timeZone === undefined) return null;
@@ -309,6 +321,7 @@ export function loadSettings(source: SettingsSource): SettingsWithoutPlatform {
       ...problemsIn(alertRules(parsed.data.daybook)),
       ...certificateProblems(parsed.data, source.env),
       ...packageProblems(parsed.data, source),
+      ...optionProblems(parsed.data, source),
     );
   if (!parsed.success || problems.length > 0) throw new SettingsInvalid(problems);
   return settingsOf(parsed.data, source.cwd ?? process.cwd());

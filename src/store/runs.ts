@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { storableJson } from '../ledger/text.ts';
-import { arrayLiteral, type Db, type Trx, rowsOf } from './engine/database.ts';
+import { arrayLiteral, type Db, rowsOf } from './engine/database.ts';
 import { DATABASE_NOW } from './engine/lease.ts';
 import { hasWaiting } from './tasks.ts';
 import type { JsonObject } from './engine/schema.ts';
@@ -283,48 +283,4 @@ export async function clocksSeenBefore(
     FROM run WHERE id < ${runId} AND (figures->>'requests')::bigint > 0
     ORDER BY id DESC LIMIT 1`;
   return seen ?? null;
-}
-
-export interface QueuedRunRow extends Pick<RunRow, 'id' | 'startedAt' | 'exitCode'> {
-  readonly request: JsonObject;
-  readonly from: BusinessDay;
-  readonly to: BusinessDay;
-  /** Whether a worker has yet to do one of its merchants. */
-  readonly isWaiting: boolean;
-}
-
-const queuedRuns = (db: Db) => db.selectFrom('run').where('request', 'is not', null);
-
-export const queuedRun = (db: Db, runId: number): Promise<QueuedRunRow | undefined> =>
-  queuedRuns(db)
-    .select([
-      'id',
-      'request',
-      'from_day as from',
-      'to_day as to',
-      'started_at as startedAt',
-      'exit_code as exitCode',
-      hasWaiting(sql<number>`run.id`).as('isWaiting'),
-    ])
-    .$castTo<QueuedRunRow>()
-    .where('id', '=', runId)
-    .executeTakeFirst();
-
-const oldestOpen = (db: Db) =>
-  queuedRuns(db).select('id').where('exit_code', 'is', null).orderBy('id').limit(1);
-
-/** The queued run of this slot that is open. */
-export async function openRunOfSlot(db: Db, job: string, slot: string): Promise<number | undefined> {
-  const run = oldestOpen(db).where('slot', '=', slot).where('command', '=', job);
-  return (await run.executeTakeFirst())?.id;
-}
-
-/** A queued run that is open and began after this moment. */
-export async function openRunSince(db: Db, since: Date): Promise<number | undefined> {
-  return (await oldestOpen(db).where('started_at', '>', since).executeTakeFirst())?.id;
-}
-
-/** One process at a time checks a slot of a job and puts it on the queue. Until the transaction ends. */
-export async function lockSlot(trx: Trx, job: string, slot: string): Promise<void> {
-  await sql`SELECT pg_advisory_xact_lock(hashtextextended(${`daybook slot ${job} ${slot}`}, 0))`.execute(trx);
 }

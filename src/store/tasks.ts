@@ -7,31 +7,13 @@ import type { AccountFilter } from '../ledger/account-filter.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { storableJson } from '../ledger/text.ts';
 import { EVERY_CURRENCY, ofMerchants, storedCurrency } from './account-filter.ts';
-import { arrayLiteral, type Db, type Trx, rowsOf } from './engine/database.ts';
+import { arrayLiteral, type Db, rowsOf } from './engine/database.ts';
 
 export interface TaskEnd {
   readonly merchantNo: string;
   readonly exitCode: number;
   readonly reads: boolean;
   readonly figures: object;
-}
-
-/** Makes these merchants wait in a run that workers do, and stores what it was asked for. */
-export async function queueTasks(
-  trx: Trx,
-  runId: number,
-  request: object,
-  merchants: readonly string[],
-): Promise<void> {
-  await trx
-    .updateTable('run')
-    .set({ request: storableJson(request) })
-    .where('id', '=', runId)
-    .execute();
-  await sql`
-    INSERT INTO task (kind, merchant_no, run_id, state)
-    SELECT 'run', merchant_no, ${runId}::bigint, 'waiting'
-      FROM unnest(${arrayLiteral(merchants)}::text[]) AS one (merchant_no)`.execute(trx);
 }
 
 /** Records ends of merchants' parts of a run, in one statement. `ifWaiting`: only of those that have no end yet. */
@@ -82,18 +64,6 @@ export async function countRead(
   return new Map(rows.map(({ runId, count }) => [runId, count]));
 }
 
-/** The exit code of the merchant's part of the run, null while it waits; undefined if it is none of the run's. */
-export async function merchantExitCode(
-  db: Db,
-  runId: number,
-  merchantNo: string,
-): Promise<number | null | undefined> {
-  const [part] = await rowsOf(db)<{ exitCode: number | null }>`
-    SELECT exit_code AS "exitCode" FROM task
-    WHERE kind = 'run' AND run_id = ${runId} AND merchant_no = ${merchantNo}`;
-  return part?.exitCode;
-}
-
 /** How many merchants the run is not done for, and the first few of them. */
 export async function undoneInRun(
   db: Db,
@@ -121,64 +91,6 @@ export const runsToFinish = (db: Db) => rowsOf(db)<RunToFinish>`
     SELECT id, request IS NOT NULL AS "isQueued" FROM run WHERE exit_code IS NULL AND NOT ${hasWaiting(sql<number>`run.id`)}
       AND (request IS NOT NULL OR EXISTS (SELECT FROM task WHERE task.run_id = run.id AND task.kind = 'backfill'))
     ORDER BY id`;
-
-export interface RunTotals {
-  readonly merchants: readonly string[];
-  readonly merchantsDone: readonly string[];
-  readonly exitCodes: readonly number[];
-  /** The sum of each figure that is a number, and the largest. */
-  readonly sums: Readonly<Record<string, number>>;
-  readonly largest: Readonly<Record<string, number>>;
-}
-
-export async function runTotals(db: Db, runId: number): Promise<RunTotals> {
-  const merchants = await rowsOf(db)<{ merchantNo: string; exitCode: number; reads: boolean }>`
-    SELECT merchant_no AS "merchantNo", exit_code AS "exitCode", reads FROM task
-    WHERE run_id = ${runId} AND kind = 'run' AND state = 'ended' ORDER BY merchant_no`;
-  const figures = await rowsOf(db)<{ name: string; sum: number; largest: number }>`
-    SELECT name, sum(value::bigint)::bigint AS sum, max(value::bigint) AS largest
-    FROM task CROSS JOIN LATERAL jsonb_each(figures) AS figure (name, value)
-    WHERE run_id = ${runId} AND kind = 'run' AND jsonb_typeof(value) = 'number' GROUP BY name`;
-  const read = merchants.filter(({ reads }) => reads);
-  const named = (rows: typeof merchants): string[] => rows.map(({ merchantNo }) => merchantNo);
-  return {
-    merchants: named(read),
-    merchantsDone: named(read.filter(({ exitCode }) => exitCode === 0 || exitCode === 3)),
-    exitCodes: [...new Set(merchants.map(({ exitCode }) => exitCode))],
-    sums: Object.fromEntries(figures.map(({ name, sum }) => [name, sum])),
-    largest: Object.fromEntries(figures.map(({ name, largest }) => [name, largest])),
-  };
-}
-
-/** A reason that merchants of a run ended with, as their rows have it. */
-export interface MerchantsReason {
-  readonly exitCode: number;
-  readonly what: string;
-  readonly todo: string | null;
-  /** Whether the sentence names its merchant. */
-  readonly isNamed: boolean;
-  /** Whether another try ends the same. */
-  readonly awaitsPerson: boolean;
-  readonly count: number;
-  readonly merchants: readonly string[];
-}
-
-/** The reasons of all merchants of the run, each once, the most severe and the most frequent first. */
-export const runReasons = (
-  db: Db,
-  runId: number,
-  { limit, named }: { readonly limit: number; readonly named: number },
-) => rowsOf(db)<MerchantsReason>`
-    SELECT (reason->>'exitCode')::int AS "exitCode", reason->>'what' AS what, reason->>'todo' AS todo,
-      bool_or(reason ? 'merchantNo') AS "isNamed", bool_and(reason ? 'awaitsPerson') AS "awaitsPerson", count(*) AS count,
-      (array_agg(merchant_no ORDER BY merchant_no))[1:${sql.lit(named)}] AS merchants
-    FROM task CROSS JOIN LATERAL jsonb_array_elements(
-      CASE WHEN jsonb_typeof(figures->'reasons') = 'array' THEN figures->'reasons' ELSE '[]' END) AS one (reason)
-    WHERE run_id = ${runId} AND kind = 'run'
-    GROUP BY 1, 2, 3
-    ORDER BY CASE (reason->>'exitCode')::int WHEN 70 THEN 1 WHEN 2 THEN 2 WHEN 4 THEN 3 WHEN 5 THEN 4 WHEN 3 THEN 5 ELSE 6 END,
-      count(*) DESC, 2
-    LIMIT ${limit}`;
 
 /** Days that were asked for by date. Open until each is under certificate, or until a person gives them up. */
 export interface RequestedRange {

@@ -9,11 +9,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { installQueue } from '../../src/queue/queue.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import { addMerchant } from '../../src/store/merchants.ts';
 import { startMailbox, startReceiver, type Mailbox, type Receiver } from '../support/receivers.ts';
-import { MERCHANT, openStage, OTHER, scenario, type Stage } from '../support/stage.ts';
+import { MERCHANT, openStage, scenario, type Stage } from '../support/stage.ts';
 import { daybook, envOf, startDaybook, type Env } from './daybook.ts';
 
 const SECRET = 'a secret of the receiver';
@@ -148,43 +147,6 @@ test('schedule tells in the background, and a missed night is told by serve alon
   });
   serve.child.kill('SIGTERM');
   await serve.ended;
-}, 180_000);
-
-test('a night that workers do is told at its end, in one message for all merchants', async () => {
-  await stage.close();
-  const merchants = [MERCHANT, OTHER].map((merchant) => ({ ...merchant, currencies: ['USD'] }));
-  stage = await openStage({ scenario: scenario({ entriesPerDay: 5, merchants }) });
-  const { db } = stage.app.database;
-  await installQueue(db);
-  const key = randomBytes(32);
-  await addMerchant(db, { ...OTHER, secretKeys: [{ id: 'k1', key }], now: stage.app.now() });
-  const queued = {
-    ...{ ...env, ...envOf(stage) },
-    DAYBOOK_WORKERS: 'queue',
-    DAYBOOK_SCHEDULE_RESWEEP: '30 1 * * *',
-    DAYBOOK_SECRET_KEYS: `k1:${key.toString('base64')}`,
-  };
-  down();
-  const schedule = startDaybook(['schedule'], queued);
-  await vi.waitFor(
-    async () =>
-      expect(await db.selectFrom('run').select('id').where('request', 'is not', null).execute()).toHaveLength(
-        1,
-      ),
-    { timeout: NIGHTS_MS },
-  );
-  schedule.child.kill('SIGTERM');
-  await schedule.ended;
-  const worker = await daybook(['worker', '--until-empty'], queued);
-  expect(worker.code, worker.stderr).toBe(0);
-  expect(hook.documents()).toMatchObject([
-    {
-      kind: 'failed-night',
-      title: expect.stringMatching(/, 2 merchants are not done$/),
-      merchants: [MERCHANT.merchantNo, OTHER.merchantNo],
-      merchantCount: 2,
-    },
-  ]);
 }, 180_000);
 
 describe('a night that cannot begin', () => {

@@ -11,7 +11,7 @@ import type { Logger } from 'pino';
 import { withHealthPort } from '../../src/cli/observed.ts';
 import { processMetrics } from '../../src/options/observe/metrics.ts';
 import { helpOf, samplesOf } from '../options/observe/support.ts';
-import { installQueue } from '../../src/queue/queue.ts';
+import { installQueue } from '../../src/options/queue/queue.ts';
 import { openStage, scenario, type Stage } from '../support/stage.ts';
 import { daybook, envOf, startDaybook, type Env, type Started } from './daybook.ts';
 

@@ -1,10 +1,8 @@
-/** Alerts hold up no end of a run, lose nothing that workers found, and say of no one that is not done that it is. */
+/** Alerts hold up no end of a run, and say of no one that is not done that it is. */
 import { randomUUID } from 'node:crypto';
 import { sql, type Kysely } from 'kysely';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { finishAlerting, type EndedRun, type RunAlerts } from '../../src/run/alerts/at-end.ts';
-import { finishWaitingRuns } from '../../src/run/run-end.ts';
-import { installQueue } from '../../src/queue/queue.ts';
 import { listAlerts } from '../../src/alerts/outbox.ts';
 import { recordAuditEvent } from '../../src/store/audit.ts';
 import { unreportedDownloads } from '../../src/run/alerts/alert-events.ts';
@@ -110,23 +108,6 @@ test('a download of a month for very many merchants is recorded, and told where 
   expect((await unreportedDownloads(db)).downloads).toEqual([
     { merchantNo, currency: 'USD', day: FROM, times: 2, lastAt: stage.app.now() },
   ]);
-});
-
-test('breaks that a worker found before it died for good are told with the end of its run', async () => {
-  await open({
-    planted: [{ what: 'missing', merchant: merchantNo, currency: 'USD', day: '2026-03-03', nth: 5 }],
-  });
-  await stage.run({});
-  const db = dbOf();
-  await installQueue(db);
-  await sql`UPDATE run SET exit_code = NULL, finished_at = NULL,
-    request = '{"command":"run","range":null,"currencies":null,"scheduled":null,"lateSweepDays":null}'`.execute(
-    db,
-  );
-  await sql`UPDATE task SET state = 'waiting', exit_code = NULL, holder = NULL, finished_at = NULL
-    WHERE kind = 'run'`.execute(db);
-  expect(await finishWaitingRuns(stage.deps({ alerts }))).toEqual([1]);
-  expect((await kinds()).map(([kind]) => kind).sort()).toEqual(['failed-night', 'new-break']);
 });
 
 test('a good night that left a busy merchant out is no recovery, and no good night for whoever waits for one', async () => {

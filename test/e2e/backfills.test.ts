@@ -5,18 +5,15 @@
  */
 import { sql } from 'kysely';
 import { afterEach, describe, expect, test } from 'vitest';
-import { enqueue } from '../../src/queue/jobs.ts';
-import { installQueue, openQueue, type Queue } from '../../src/queue/queue.ts';
-import { keepWorking } from '../../src/queue/worker.ts';
 import {
   backfillsExitCode,
   backfillStatuses,
   beginBackfill,
   cancelBackfill,
 } from '../../src/run/backfill/backfills.ts';
-import { enqueueBackfills, executeScheduled } from '../../src/run/run.ts';
+import { executeScheduled } from '../../src/run/run.ts';
 import { createBackgroundWork, tick, type ScheduleOptions } from '../../src/run/schedule/schedule.ts';
-import { TaskWorker, type SliceEnd } from '../../src/run/task-worker.ts';
+import { SliceWorker, type SliceEnd } from '../../src/run/backfill/slice-worker.ts';
 import { Interrupted } from '../../src/run/verdict/exit-codes.ts';
 import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
 import { slotEnds } from '../../src/store/runs.ts';
@@ -67,8 +64,8 @@ async function open(): Promise<Stage> {
 
 const begin = (stage: Stage, merchants: readonly string[] = NUMBERS, days = LONG): Promise<number> =>
   beginBackfill({ ...days, merchants }, stage.deps());
-const slicesOf = (stage: Stage, reader = stage.app.reader): TaskWorker =>
-  new TaskWorker(stage.app, { reader });
+const slicesOf = (stage: Stage, reader = stage.app.reader): SliceWorker =>
+  new SliceWorker(stage.app, { reader });
 /** Does slices until none is to be done now. */
 async function workOn(stage: Stage, slices = slicesOf(stage)): Promise<SliceEnd[]> {
   const ends: SliceEnd[] = [];
@@ -399,54 +396,6 @@ describe('a long run', () => {
     expect(await rangesOf(stage)).toEqual([
       { from_day: '2026-03-06', to_day: '2026-03-06', finished_at: null },
     ]);
-  });
-});
-
-describe('workers', () => {
-  async function withQueue(): Promise<{ readonly stage: Stage; readonly queue: Queue }> {
-    const stage = await open();
-    await installQueue(stage.app.database.db);
-    const queue = await openQueue(stage.app.database.db, { supervises: false, onProblem: () => undefined });
-    return { stage, queue };
-  }
-  const job = { runId: 1, merchantNo: MERCHANT.merchantNo };
-
-  test('get one job for each merchant, however often they ask, and do all its slices', async () => {
-    const { stage, queue } = await withQueue();
-    const { db } = stage.app.database;
-    await begin(stage, [MERCHANT.merchantNo, OTHER.merchantNo]);
-    await begin(stage, NUMBERS, { from: LONG.from, to: '2025-12-01' });
-    expect(await enqueueBackfills(queue, stage.app.now())).toBe(2);
-    expect(await enqueueBackfills(queue, stage.app.now())).toBe(0);
-    const slices = slicesOf(stage);
-    await keepWorking(queue, {
-      atOnce: 4,
-      work: (taken, signal) => slices.doSlices(queue, taken, signal),
-      endAbandoned: () => Promise.resolve(),
-      onEnd: ({ error }) => expect(error).toBeUndefined(),
-      onProblem: (error) => expect(error).toBeUndefined(),
-      signal: new AbortController().signal,
-      untilEmpty: true,
-    });
-    expect(await backfillStatuses(db)).toMatchObject([{ daysDone: 0 }, { daysDone: 200, daysLeft: 0 }]);
-    // The merchant's other backfill follows.
-    expect(await enqueueBackfills(queue, stage.app.now())).toBe(1);
-    await queue.close();
-  });
-
-  test('end a job between two slices where one of the night waits', async () => {
-    const { stage, queue } = await withQueue();
-    const { db } = stage.app.database;
-    await begin(stage);
-    await db.transaction().execute((trx) => enqueue(queue, trx, 'night', [{ runId: 2, merchantNo: 'N1' }]));
-    const { signal } = new AbortController();
-    expect(await slicesOf(stage).doSlices(queue, job, signal)).toBe(0);
-    expect(await progress(stage)).toMatchObject({ daysDone: 31 });
-    const failing: LedgerReader = { page: () => Promise.reject(new Error('made up')) };
-    expect(await slicesOf(stage, failing).doSlices(queue, job, signal)).toBe(4);
-    // It is not put on the queue before its pause is over.
-    expect(await enqueueBackfills(queue, stage.app.now())).toBe(0);
-    await queue.close();
   });
 });
 

@@ -1,7 +1,7 @@
 /** A slice of a backfill that keeps failing is tried again less and less often, and never given up. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { backfillStatuses, beginBackfill } from '../../src/run/backfill/backfills.ts';
-import { TaskWorker } from '../../src/run/task-worker.ts';
+import { SliceWorker } from '../../src/run/backfill/slice-worker.ts';
 import { FROM, MERCHANT, openStage, TO, type Stage } from '../support/stage.ts';
 
 const { merchantNo } = MERCHANT;
@@ -17,7 +17,7 @@ const failures = async () => (await backfillStatuses(stage.app.database.db))[0]!
 
 test('each failure of a slice doubles its pause, up to six hours, and a slice whose turn has not come is let be', async () => {
   await begin();
-  const worker = new TaskWorker(stage.app, {
+  const worker = new SliceWorker(stage.app, {
     reader: { page: () => Promise.reject(new Error('made up')) },
   });
   const next = () => worker.doNextSlice(new AbortController().signal);

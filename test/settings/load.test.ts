@@ -565,6 +565,19 @@ describe('settings that are refused', () => {
     expect(load(LEAST, without(missing)).workers).toBe('none');
   });
 
+  test('a queue that this copy of daybook was made without', () => {
+    const asked = { ...LEAST, DATABASE_URL: 'postgres://books.example/daybook', DAYBOOK_WORKERS: 'queue' };
+    expect(refusal(() => load(asked, { options: [] })).problems).toEqual([
+      {
+        key: 'DAYBOOK_WORKERS',
+        problem:
+          'asks for the queue of workers, which this copy of daybook was made without; without it, `daybook schedule` does all the work',
+        example: 'none',
+      },
+    ]);
+    expect(load(LEAST, { options: [] }).workers).toBe('none');
+  });
+
   test('unknown keys of the file, at both levels, with the likely right name', () => {
     const yaml = 'platform: { baseUrl: https://a.example, timeZone: UTC, timeOut: 5 }\nplatfrom: {}\n';
     expect(refusal(() => loadYaml(yaml)).problems).toEqual([

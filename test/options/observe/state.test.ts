@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { jobs } from '../../../jobs/all.ts';
 import { stateText } from '../../../src/options/observe/metrics.ts';
 import { createState, STATE_LASTS_MS, type StateDeps } from '../../../src/options/observe/state.ts';
-import { installQueue } from '../../../src/queue/queue.ts';
+import { installQueue } from '../../../src/options/queue/queue.ts';
 import { beginBackfill } from '../../../src/run/backfill/backfills.ts';
 import { openDatabase } from '../../../src/store/engine/connection.ts';
 import type { DB } from '../../../src/store/engine/schema.ts';

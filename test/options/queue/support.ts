@@ -1,8 +1,8 @@
 /** A queue on a real server for tests, and ways to make time pass on it. */
 import { sql } from 'kysely';
-import { enqueue } from '../../src/queue/jobs.ts';
-import { installQueue, type Lane, openQueue, type Queue } from '../../src/queue/queue.ts';
-import { freshDatabase, type ServerDatabase } from '../support/database.ts';
+import { enqueue } from '../../../src/options/queue/jobs.ts';
+import { installQueue, type Lane, openQueue, type Queue } from '../../../src/options/queue/queue.ts';
+import { freshDatabase, type ServerDatabase } from '../../support/database.ts';
 
 export interface QueueStage {
   readonly database: ServerDatabase;

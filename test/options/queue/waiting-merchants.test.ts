@@ -1,9 +1,9 @@
 /** Merchants that wait for a job that will not come are found, on a real server, and no others. */
 import { sql } from 'kysely';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { RETRY_LIMIT } from '../../src/queue/queue.ts';
-import { redrive, lostMerchants, waitAgain } from '../../src/queue/jobs.ts';
-import { runsToFinish } from '../../src/store/tasks.ts';
+import { RETRY_LIMIT } from '../../../src/options/queue/queue.ts';
+import { redrive, lostMerchants, waitAgain } from '../../../src/options/queue/jobs.ts';
+import { runsToFinish } from '../../../src/store/tasks.ts';
 import { queueStage, type QueueStage } from './support.ts';
 
 let stage: QueueStage;

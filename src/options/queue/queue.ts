@@ -1,9 +1,12 @@
 /** Opens the queue: pg-boss on daybook's own connections. */
 import { CompiledQuery } from 'kysely';
 import type { PgBoss, Db as Executor, Queue as QueueOptions } from 'pg-boss';
-import { loadFor } from '../host/packages.ts';
-import { MigrationsPending } from '../store/engine/errors.ts';
-import { type Db, rowsOf } from '../store/engine/database.ts';
+import { loadFor } from '../../host/packages.ts';
+import type { App } from '../../run/app.ts';
+import { UsageError } from '../../run/verdict/exit-codes.ts';
+import type { SettingsWithoutPlatform } from '../../settings/settings.ts';
+import { MigrationsPending } from '../../store/engine/errors.ts';
+import { type Db, rowsOf } from '../../store/engine/database.ts';
 
 /** How often pg-boss searches for jobs of dead workers. All workers together search once in this time. */
 const SUPERVISE_EVERY_S = 10;
@@ -36,15 +39,17 @@ async function newBoss(
   });
 }
 
+interface OpenOptions {
+  readonly supervises: boolean;
+  readonly onProblem: (error: unknown) => void;
+}
+
 /**
  * Opens the queue. `supervises`: it searches in the background for jobs of dead workers, as workers do. `onProblem` is
  * called with what fails in the background, and is tried again by itself. Throws `MigrationsPending` if the queue's
  * tables are missing, or are those of another version of pg-boss.
  */
-export async function openQueue(
-  db: Db,
-  { supervises, onProblem }: { readonly supervises: boolean; readonly onProblem: (error: unknown) => void },
-): Promise<Queue> {
+export async function openQueue(db: Db, { supervises, onProblem }: OpenOptions): Promise<Queue> {
   const boss = await newBoss(db, { supervise: supervises, migrate: false });
   boss.on('error', onProblem);
   const close = (): Promise<void> => boss.stop({ graceful: false });
@@ -61,6 +66,32 @@ export async function openQueue(
     );
   }
   return { boss, db, close };
+}
+
+/**
+ * Opens the queue for `work`, and always closes it. `supervises` is for workers. Throws `UsageError` if DAYBOOK_WORKERS is
+ * not `queue`, and what `openQueue` throws.
+ */
+export async function withQueue<Result>(
+  {
+    database,
+    settings,
+  }: Pick<App, 'database'> & { readonly settings: Pick<SettingsWithoutPlatform, 'workers'> },
+  options: OpenOptions,
+  work: (queue: Queue) => Promise<Result>,
+): Promise<Result> {
+  if (settings.workers !== 'queue') {
+    throw new UsageError(
+      'there is no queue: DAYBOOK_WORKERS is none, so the schedule does the work itself. Set it to queue and run ' +
+        '`daybook migrate` to have workers.',
+    );
+  }
+  const queue = await openQueue(database.db, options);
+  try {
+    return await work(queue);
+  } finally {
+    await queue.close();
+  }
 }
 
 /** pg-boss sends some of its work as one script with its own BEGIN and COMMIT. */

@@ -1,11 +1,11 @@
 /** A slot of the schedule is put on the queue once, with the merchants that are still to be done in it. */
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import type { MerchantJob } from '../../src/queue/queue.ts';
-import { queueSlot } from '../../src/run/run.ts';
-import type { Database } from '../../src/store/engine/database.ts';
-import { NOW } from '../store/support.ts';
-import { emptyTables, freshDatabase } from '../support/database.ts';
+import type { MerchantJob } from '../../../src/options/queue/queue.ts';
+import { queueSlot } from '../../../src/options/queue/slots.ts';
+import type { Database } from '../../../src/store/engine/database.ts';
+import { NOW } from '../../store/support.ts';
+import { emptyTables, freshDatabase } from '../../support/database.ts';
 
 let database: Database;
 beforeAll(async () => {

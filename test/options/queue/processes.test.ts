@@ -7,7 +7,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
 import { afterEach, expect, it, vi } from 'vitest';
-import { deadLetters, isEmpty } from '../../src/queue/jobs.ts';
+import { deadLetters, isEmpty } from '../../../src/options/queue/jobs.ts';
 import { merchantsOf, queueStage, type QueueStage } from './support.ts';
 
 const WORKER = fileURLToPath(new URL('worker-process.ts', import.meta.url));

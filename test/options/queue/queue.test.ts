@@ -1,9 +1,9 @@
 /** The queue on a real server: it is installed once, and jobs are sent with the transaction they belong to. */
 import { sql } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
-import { enqueue, isEmpty, laneCounts } from '../../src/queue/jobs.ts';
-import { executorOf, installQueue, openQueue } from '../../src/queue/queue.ts';
-import { freshDatabase } from '../support/database.ts';
+import { enqueue, isEmpty, laneCounts } from '../../../src/options/queue/jobs.ts';
+import { executorOf, installQueue, openQueue } from '../../../src/options/queue/queue.ts';
+import { freshDatabase } from '../../support/database.ts';
 import { merchantsOf, queueStage, type QueueStage } from './support.ts';
 
 let stage: QueueStage;

@@ -4,10 +4,16 @@
  * @module-tag long
  */
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { deadLetters, isEmpty, laneCounts, redrive, type ClaimedJob } from '../../src/queue/jobs.ts';
-import { RETRY_LIMIT } from '../../src/queue/queue.ts';
-import { type JobEnd, keepWorking, type WorkerOptions } from '../../src/queue/worker.ts';
-import { LeaseHeld } from '../../src/store/engine/lease.ts';
+import {
+  deadLetters,
+  isEmpty,
+  laneCounts,
+  redrive,
+  type ClaimedJob,
+} from '../../../src/options/queue/jobs.ts';
+import { RETRY_LIMIT } from '../../../src/options/queue/queue.ts';
+import { type JobEnd, keepWorking, type WorkerOptions } from '../../../src/options/queue/worker.ts';
+import { LeaseHeld } from '../../../src/store/engine/lease.ts';
 import { merchantsOf, queueStage, type QueueStage } from './support.ts';
 
 let stage: QueueStage;

@@ -1,7 +1,7 @@
 /** The loop of a worker: takes jobs, works on some of them side by side, and takes the next ones. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { EXIT, ExpectedError, exitCodeOf } from '../ledger/ending.ts';
-import { LeaseHeld } from '../store/engine/lease.ts';
+import { EXIT, ExpectedError, exitCodeOf } from '../../ledger/ending.ts';
+import { LeaseHeld } from '../../store/engine/lease.ts';
 import { type ClaimedJob, attemptOf, affectedBy, giveBack, isEmpty } from './jobs.ts';
 import { LANES, type Lane, type MerchantJob, type Queue } from './queue.ts';
 

@@ -5,9 +5,9 @@
  */
 import { sql } from 'kysely';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { installQueue } from '../../src/queue/queue.ts';
-import { openStage, scenario, type Stage } from '../support/stage.ts';
-import { daybook, envOf, startDaybook, type Env } from './daybook.ts';
+import { installQueue } from '../../../src/options/queue/queue.ts';
+import { openStage, scenario, type Stage } from '../../support/stage.ts';
+import { daybook, envOf, startDaybook, type Env } from '../../cli/daybook.ts';
 
 let stage: Stage;
 let env: Env;

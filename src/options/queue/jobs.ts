@@ -3,7 +3,7 @@
  * that package.json names.
  */
 import { sql } from 'kysely';
-import { type Db, type Trx, rowsOf, rowOf } from '../store/engine/database.ts';
+import { type Db, type Trx, rowsOf, rowOf } from '../../store/engine/database.ts';
 import {
   DEAD_LETTERS,
   LANES,
@@ -14,7 +14,8 @@ import {
   type Queue,
 } from './queue.ts';
 import { randomUUID } from 'node:crypto';
-import { EXIT, type ExitCode } from '../ledger/ending.ts';
+import { EXIT, type ExitCode } from '../../ledger/ending.ts';
+import type { LaneCounts, QueueGlance } from '../../run/health.ts';
 
 const JOBS = sql.table(`${QUEUE_SCHEMA}.job`);
 /** States of a job that is still to be done, as pg-boss orders them: created, retry, active. */
@@ -34,15 +35,6 @@ export async function waitingOn(db: Db, lane: Lane): Promise<boolean> {
     SELECT EXISTS (
       SELECT 1 FROM ${JOBS} WHERE name = ${lane} AND state < 'active' AND start_after <= now()) AS waits`;
   return waits;
-}
-
-export interface LaneCounts {
-  readonly lane: Lane;
-  /** Waiting for a worker, those included that are tried again later. */
-  readonly waiting: number;
-  readonly active: number;
-  /** When the longest waiting job was put on the queue; null if none waits. */
-  readonly oldest: Date | null;
 }
 
 export async function laneCounts(db: Db): Promise<LaneCounts[]> {
@@ -104,12 +96,6 @@ export async function merchantsWithJob(
 
 /** Dead letters that are shown; their count covers all. */
 const SHOWN = 10;
-
-export interface QueueGlance {
-  readonly lanes: readonly LaneCounts[];
-  readonly givenUpCount: number;
-  readonly givenUp: readonly DeadLetter[];
-}
 
 /** What is on the queue; null if its tables are missing. */
 export async function glanceAtQueue(db: Db): Promise<QueueGlance | null> {

@@ -3,12 +3,12 @@
  * `effect`, unless the job has one already. Arguments: the database's URL, and how many jobs side by side.
  */
 import { sql } from 'kysely';
-import { thisHolder } from '../../src/host/process-identity.ts';
-import { openQueue } from '../../src/queue/queue.ts';
-import { keepWorking } from '../../src/queue/worker.ts';
-import { openDatabase } from '../../src/store/engine/connection.ts';
-import { acquireLease, merchantLease, releaseLeases } from '../../src/store/engine/lease.ts';
-import { writeTransaction } from '../../src/store/engine/write-transaction.ts';
+import { thisHolder } from '../../../src/host/process-identity.ts';
+import { openQueue } from '../../../src/options/queue/queue.ts';
+import { keepWorking } from '../../../src/options/queue/worker.ts';
+import { openDatabase } from '../../../src/store/engine/connection.ts';
+import { acquireLease, merchantLease, releaseLeases } from '../../../src/store/engine/lease.ts';
+import { writeTransaction } from '../../../src/store/engine/write-transaction.ts';
 
 const [, , databaseUrl, atOnce] = process.argv;
 const stopping = new AbortController();

@@ -1,10 +1,10 @@
 /** `jobs` and the queue's part of `migrate`, run as processes. */
 import { sql } from 'kysely';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { RETRY_LIMIT } from '../../src/queue/queue.ts';
-import { freshDatabase } from '../support/database.ts';
-import { queueStage, type QueueStage } from '../queue/support.ts';
-import { daybook, type Env } from './daybook.ts';
+import { RETRY_LIMIT } from '../../../src/options/queue/queue.ts';
+import { freshDatabase } from '../../support/database.ts';
+import { queueStage, type QueueStage } from './support.ts';
+import { daybook, type Env } from '../../cli/daybook.ts';
 
 let stage: QueueStage;
 let env: Env;

@@ -1,0 +1,27 @@
+/** Commands that run until they are stopped. */
+import type { Logger } from 'pino';
+import type { PlatformApp } from '../run/app.ts';
+import type { Settings } from '../settings/settings.ts';
+import { withAlerting } from './alerts.ts';
+import { stopSignal, withPlatform, type PlatformWork } from './context.ts';
+import { metricsOf, withHealthPort } from './observed.ts';
+
+/** Does `work` until SIGTERM or Ctrl-C, while health checks and metrics are answered and alerts are sent. */
+export async function keepRunning(
+  settings: Settings,
+  work: (app: PlatformApp, log: Logger, signal: AbortSignal) => Promise<void>,
+  {
+    onFailure = null,
+    onEnd,
+  }: Pick<PlatformWork, 'onFailure'> & { readonly onEnd?: (log: Logger) => void } = {},
+): Promise<void> {
+  const metrics = await metricsOf(settings);
+  const observed = async (app: PlatformApp, log: Logger): Promise<void> => {
+    const signal = stopSignal();
+    await withHealthPort({ app, log, metrics, signal }, () =>
+      withAlerting(app, log, () => work(app, log, signal)),
+    );
+    onEnd?.(log);
+  };
+  await withPlatform(settings, observed, { metrics, onFailure });
+}
