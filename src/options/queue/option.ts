@@ -3,6 +3,8 @@ import type { Option } from '../option.ts';
 export const queue: Option = {
   name: 'queue',
   about: 'workers on many machines, which share the merchants of a run',
+  settings: ['DAYBOOK_WORKERS'],
+  docs: ['runbook.md#workers'],
   commands: [
     {
       usage: 'worker [options]',
