@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { SUCCESS_CODES } from '../../src/ledger/success-codes.ts';
+import type { Option } from '../../src/options/option.ts';
 import { SettingsInvalid } from '../../src/settings/problem.ts';
 import { keyPairOf, readSigningKey } from '../../src/signing/minisign.ts';
 import { loadSettings } from '../../src/settings/load.ts';
@@ -18,8 +19,9 @@ const noFile = (path: string): string => {
 };
 const LEAST = { PLATFORM_BASE_URL: 'https://platform.example/', PLATFORM_TIME_ZONE: 'Asia/Shanghai' };
 
+const OPTIONS = [{ name: 'queue', about: 'made up', queue: {} }] as unknown as readonly Option[];
 const load = (env: Record<string, string>, more: Partial<SettingsSource> = {}) =>
-  loadSettings({ env, readFile: noFile, cwd: '/srv/books', ...more });
+  loadSettings({ env, readFile: noFile, cwd: '/srv/books', options: OPTIONS, ...more });
 const loadYaml = (yaml: string, env: Record<string, string> = {}) =>
   load(env, { configPath: 'books.yaml', readFile: () => yaml });
 const refusal = (act: () => unknown): SettingsInvalid => {
