@@ -2,6 +2,7 @@
 import type { CloseCheck } from '../statements/closes.ts';
 import { beneficiaries } from './beneficiaries/option.ts';
 import { close } from './close/option.ts';
+import { embedded } from './embedded/option.ts';
 import { notifications } from './notifications/option.ts';
 import { onboarding } from './onboarding/option.ts';
 import { onboardingDemo } from './onboarding-demo/option.ts';
@@ -22,11 +23,16 @@ export const OPTIONS: readonly Option[] = [
   observe,
   sandbox,
   onboardingDemo,
+  embedded,
 ];
 
 /** Metrics and traces; null where no option has any. */
 export const observation = (): Observation | null =>
   OPTIONS.find((option) => option.observation !== undefined)?.observation ?? null;
+
+/** Opens the database without a server; null where no option has one. */
+export const embeddedDatabase = (): NonNullable<Option['embeddedDatabase']> | null =>
+  OPTIONS.find((option) => option.embeddedDatabase !== undefined)?.embeddedDatabase ?? null;
 
 /** The pages; null where no option has any. */
 export const loadPages = async (): Promise<PagesPart | null> =>

@@ -171,6 +171,11 @@ export interface Option {
   readonly commands?: readonly CommandEntry[];
   readonly jobs?: readonly Job[];
   readonly observation?: Observation;
+  /**
+   * Opens the database without a server, in a folder below `dataDir`. Throws `EmbeddedDatabaseBusy`, `DatabaseFull` or
+   * `DatabaseUnusable`.
+   */
+  readonly embeddedDatabase?: (dataDir: string) => Promise<Database>;
   /** Loads the pages. */
   readonly pages?: () => Promise<PagesPart>;
   /** Closing months, and what is stored of it. */

@@ -6,7 +6,7 @@ import { deliverDue, waitAfterMs, keepAlerting } from '../../src/alerts/deliver.
 import { raise, raiseCondition, claimDeliveries, listAlerts, undelivered } from '../../src/alerts/outbox.ts';
 import { targetsOf, type Target } from '../../src/alerts/targets.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
-import { freshDatabase, freshEmbedded, type ServerDatabase } from '../support/database.ts';
+import { freshDatabase, freshEmbedded, hasEmbedded, type ServerDatabase } from '../support/database.ts';
 import { startReceiver, type Receiver } from '../support/receivers.ts';
 
 const NOW = new Date('2026-03-06T00:00:00Z');
@@ -68,7 +68,7 @@ test('an alert goes to each target once, and no more after that', async () => {
   ]);
 });
 
-test('an embedded database does the same', { tags: ['long'] }, async () => {
+test.runIf(hasEmbedded)('an embedded database does the same', { tags: ['long'] }, async () => {
   const embedded = await freshEmbedded();
   const targets = targetsAt(await open());
   await put(targets, 'one', embedded.db);
