@@ -14,13 +14,13 @@ import {
 } from '../queue/jobs.ts';
 import { type Queue, openQueue } from '../queue/queue.ts';
 import { type JobEnd, keepWorking } from '../queue/worker.ts';
+import { alertsOf } from '../run/alerts.ts';
 import { runDeps, type App, type PlatformApp } from '../run/app.ts';
 import { enqueueBackfills } from '../run/run.ts';
 import { finishQueuedRun, finishWaitingRuns } from '../run/run-end.ts';
 import { TaskWorker } from '../run/task-worker.ts';
 import { EXIT, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
 import type { Settings, SettingsWithoutPlatform } from '../settings/settings.ts';
-import { withAlerting } from './alerts.ts';
 import { answer, platformSettings, stopSignal, withBy, withPlatform, type PlatformWork } from './context.ts';
 import { metricsOf, withHealthPort } from './observed.ts';
 import { counted, lines, listTable, table, type Times } from './output/text.ts';
@@ -65,10 +65,11 @@ export async function keepRunning(
   }: Pick<PlatformWork, 'onFailure'> & { readonly onEnd?: (log: Logger) => void } = {},
 ): Promise<void> {
   const metrics = await metricsOf(settings);
+  const alerts = await alertsOf(settings);
   const observed = async (app: PlatformApp, log: Logger): Promise<void> => {
     const signal = stopSignal();
     await withHealthPort({ app, log, metrics, signal }, () =>
-      withAlerting(app, log, () => work(app, log, signal)),
+      alerts === null ? work(app, log, signal) : alerts.withAlerting(app, log, () => work(app, log, signal)),
     );
     onEnd?.(log);
   };

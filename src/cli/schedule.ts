@@ -6,6 +6,7 @@ import { jobs, ledgerRequest } from '../../jobs/all.ts';
 import type { Job } from '../run/schedule/job.ts';
 import { enqueue } from '../queue/jobs.ts';
 import type { Queue } from '../queue/queue.ts';
+import { alertsOf } from '../run/alerts.ts';
 import { type PlatformApp, runDeps } from '../run/app.ts';
 import { queueSlot } from '../run/run.ts';
 import { finishQueuedRun } from '../run/run-end.ts';
@@ -16,7 +17,6 @@ import { TaskWorker } from '../run/task-worker.ts';
 import { EXIT, exitCodeOf } from '../run/verdict/exit-codes.ts';
 import type { Schedule } from '../settings/schema.ts';
 import { openRunOfSlot, openRunSince, slotEnds, runById } from '../store/runs.ts';
-import { createFailingTicks, reportNotStarted, reportThrown } from './alerts.ts';
 import { platformSettings } from './context.ts';
 import { keepRunning, withQueue } from './queue.ts';
 
@@ -27,12 +27,13 @@ export const scheduledJobs = (schedule: Schedule): ScheduledJob[] =>
 export function scheduleCommand(command: Command): void {
   command
     .addHelpText('after', `\nJobs:\n${jobs.map(({ name, what }) => `  ${name}: ${what}`).join('\n')}`)
-    .action((_flags: object, self: Command) =>
-      keepRunning(platformSettings(self), keepAll, {
-        onFailure: reportNotStarted,
+    .action(async (_flags: object, self: Command) => {
+      const settings = platformSettings(self);
+      await keepRunning(settings, keepAll, {
+        onFailure: (await alertsOf(settings))?.reportNotStarted ?? null,
         onEnd: (log) => log.info('schedule ended'),
-      }),
-    );
+      });
+    });
 }
 
 /** Keeps the schedule, over the queue where workers do what is due. */
@@ -57,7 +58,8 @@ async function keep(
   const { zone } = schedule;
   const scheduled = scheduledJobs(schedule);
   const next = ({ when }: ScheduledJob): string => nextTime(when, zone, app.now()).toISOString();
-  const ticks = createFailingTicks(app.settings, log);
+  const alerts = await alertsOf(app.settings);
+  const ticks = alerts?.createFailingTicks(app.settings, log);
   log.info({ jobs: scheduled.map((one) => ({ ...one, next: next(one) })), zone }, 'schedule kept');
   await keepSchedule({
     jobs: scheduled,
@@ -67,7 +69,7 @@ async function keep(
     slotEnds: async (slots, now) => {
       await queued?.tellEnds();
       const ends = await slotEnds(app.database.db, slots, now);
-      ticks.worked();
+      ticks?.worked();
       return ends;
     },
     runJob: async (due) => {
@@ -77,7 +79,7 @@ async function keep(
         else await doJob(app, log, { job, due, signal });
       } catch (error) {
         const exitCode = exitCodeOf(error);
-        if (job.isLedger) await reportThrown(app, error, log);
+        if (job.isLedger) await alerts?.reportThrown(app, error, log);
         if (exitCode === EXIT.fault) throw error;
         const level = exitCode === EXIT.leaseHeld ? 'info' : 'error';
         log[level]({ ...due, exitCode, problem: messageOf(error) }, 'job could not run');
@@ -86,7 +88,7 @@ async function keep(
     // Where there are workers, they do it.
     ...(queued === null && { background: backgroundJobs(app, log) }),
     onFault: (error, job) => {
-      if (job === undefined) void ticks.failed(error);
+      if (job === undefined) void ticks?.failed(error);
       log.error({ ...(job !== undefined && { job }), problem: messageOf(error) }, 'a tick failed');
     },
   });

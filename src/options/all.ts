@@ -1,5 +1,7 @@
 /** The options of daybook, two lines each. Without these and its folder, an option is gone. */
+import type { Alerts } from '../run/alerts.ts';
 import type { CloseCheck } from '../statements/closes.ts';
+import { alerts } from './alerts/option.ts';
 import { beneficiaries } from './beneficiaries/option.ts';
 import { close } from './close/option.ts';
 import { embedded } from './embedded/option.ts';
@@ -15,6 +17,7 @@ import { sandbox } from './sandbox/option.ts';
 export const OPTIONS: readonly Option[] = [
   // In the order in which `daybook --help` has their commands.
   close,
+  alerts,
   reference,
   onboarding,
   beneficiaries,
@@ -29,6 +32,10 @@ export const OPTIONS: readonly Option[] = [
 /** Metrics and traces; null where no option has any. */
 export const observation = (): Observation | null =>
   OPTIONS.find((option) => option.observation !== undefined)?.observation ?? null;
+
+/** What sends alerts; null where no option does. */
+export const loadAlerts = async (): Promise<Alerts | null> =>
+  (await OPTIONS.find((option) => option.alerts !== undefined)?.alerts?.()) ?? null;
 
 /** Opens the database without a server; null where no option has one. */
 export const embeddedDatabase = (): NonNullable<Option['embeddedDatabase']> | null =>

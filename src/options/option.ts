@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Trace } from '../host/trace.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import type { Observer } from '../run/active-run.ts';
+import type { Alerts } from '../run/alerts.ts';
 import type { App } from '../run/app.ts';
 import type { Job } from '../run/schedule/job.ts';
 import type { SigningKey } from '../signing/minisign.ts';
@@ -176,6 +177,8 @@ export interface Option {
    * `DatabaseUnusable`.
    */
   readonly embeddedDatabase?: (dataDir: string) => Promise<Database>;
+  /** Loads what sends alerts. */
+  readonly alerts?: () => Promise<Alerts>;
   /** Loads the pages. */
   readonly pages?: () => Promise<PagesPart>;
   /** Closing months, and what is stored of it. */

@@ -14,9 +14,8 @@ import { lostMerchants } from '../queue/jobs.ts';
 import { noticeEvent, unreportedNotices, type Notice } from '../store/notices.ts';
 import { changeEvent, markEventsReported } from '../store/events.ts';
 import { revisionEvents } from '../store/statements/record-published.ts';
-import { noteBreaks } from './alerts/alert-events.ts';
 import { isChecked } from '../ledger/checks.ts';
-import { finishAlerting, isLeftToOthers, type EndedRun } from './alerts/at-end.ts';
+import type { EndedRun } from './alerts.ts';
 import { endBackfill } from './backfill/backfills.ts';
 import {
   checkedBy,
@@ -51,6 +50,7 @@ import {
   awaitsPerson,
   exitCodeOf,
   isGoodEnd,
+  isLeftToOthers,
   mostSevere,
   type ExitCode,
   type Reason,
@@ -140,7 +140,7 @@ function recordEnd(
     await finishRun(db, runId, end);
     return true;
   };
-  if (deps.alerts !== undefined) return finishAlerting(deps, ended, { finish, isAway });
+  if (deps.alerts !== undefined) return deps.alerts.finish(deps, ended, { finish, isAway });
   return isAway ? finish(deps.db).catch(() => false) : finish(deps.db);
 }
 
@@ -306,12 +306,11 @@ export async function finishWaitingRuns(deps: FinishDeps): Promise<number[]> {
       const end = { runId, holder: deps.holder, now: now() };
       await endTasks(trx, ends, { ...end, ifWaiting: true });
       // Their workers may have found breaks before they died, which are noted to be reported.
-      if ((deps.alerts?.targets.length ?? 0) > 0)
-        await noteBreaks(
-          trx,
-          ends.map(({ merchantNo }) => merchantNo),
-          end,
-        );
+      await deps.alerts?.noteBreaks(
+        trx,
+        ends.map(({ merchantNo }) => merchantNo),
+        end,
+      );
     });
   }
   const finished: number[] = [];

@@ -2,7 +2,7 @@
 import { countedInText as counted, firstNamed, showableText } from '../ledger/text.ts';
 import { wallSecond } from '../ledger/wall-time.ts';
 import type { QueueGlance } from '../queue/jobs.ts';
-import type { Undelivered } from '../alerts/outbox.ts';
+import type { Undelivered } from './alerts.ts';
 import type { BackfillStatus } from './backfill/backfills.ts';
 import { checkedText } from './active-run.ts';
 import { clockNews } from './verdict/merchant-reasons.ts';

@@ -4,6 +4,7 @@ import { pathToFileURL } from 'node:url';
 import type { z } from 'zod';
 import { isLoopback, withinOneOf } from '../host/addresses.ts';
 import { missingPackages, type PackageUse } from '../host/packages.ts';
+import { OPTIONS } from '../options/all.ts';
 import { didYouMean, SettingsInvalid, type SettingsProblem } from './problem.ts';
 import {
   scheduleOf,
@@ -210,6 +211,25 @@ function packageProblems({ daybook }: SettingsDocument, { isInstalled }: Setting
   });
 }
 
+/** Settings that ask for an option which this program is without. */
+function optionProblems(
+  { daybook }: SettingsDocument,
+  { options = OPTIONS }: SettingsSource,
+): SettingsProblem[] {
+  if (options.some(({ alerts }) => alerts !== undefined)) return [];
+  const receivers: Readonly<Record<string, boolean>> = {
+    DAYBOOK_ALERT_URL: daybook.alertUrl.length > 0,
+    DAYBOOK_ALERT_MAIL_TO: daybook.alertMailTo.length > 0,
+    DAYBOOK_PING_URL: daybook.pingUrl !== undefined,
+  };
+  const problem =
+    'names a receiver of alerts, and nothing would reach it: this daybook is without the option alerts (src/options/alerts); ' +
+    'use one that has it, or take the setting away';
+  return Object.keys(receivers)
+    .filter((key) => receivers[key])
+    .map((key) => ({ key, problem, example: `unset ${key}` }));
+}
+
 function platformOf(section: SettingsDocument['platform']): PlatformSection | null {
   const { baseUrl, timeZone, merchantNo, token, rateLimit, agentToken, referralChannel, ...rest } = section;
   if (baseUrl === undefined || timeZone === undefined) return null;
@@ -309,6 +329,7 @@ export function loadSettings(source: SettingsSource): SettingsWithoutPlatform {
       ...problemsIn(alertRules(parsed.data.daybook)),
       ...certificateProblems(parsed.data, source.env),
       ...packageProblems(parsed.data, source),
+      ...optionProblems(parsed.data, source),
     );
   if (!parsed.success || problems.length > 0) throw new SettingsInvalid(problems);
   return settingsOf(parsed.data, source.cwd ?? process.cwd());

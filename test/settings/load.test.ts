@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { SUCCESS_CODES } from '../../src/ledger/success-codes.ts';
+import type { Option } from '../../src/options/option.ts';
 import { SettingsInvalid } from '../../src/settings/problem.ts';
 import { keyPairOf, readSigningKey } from '../../src/signing/minisign.ts';
 import { loadSettings } from '../../src/settings/load.ts';
@@ -18,8 +19,14 @@ const noFile = (path: string): string => {
 };
 const LEAST = { PLATFORM_BASE_URL: 'https://platform.example/', PLATFORM_TIME_ZONE: 'Asia/Shanghai' };
 
+const ALERTS: Option = {
+  name: 'alerts',
+  about: 'alerts',
+  alerts: () => Promise.reject(new Error('not loaded')),
+};
+
 const load = (env: Record<string, string>, more: Partial<SettingsSource> = {}) =>
-  loadSettings({ env, readFile: noFile, cwd: '/srv/books', ...more });
+  loadSettings({ env, readFile: noFile, cwd: '/srv/books', options: [ALERTS], ...more });
 const loadYaml = (yaml: string, env: Record<string, string> = {}) =>
   load(env, { configPath: 'books.yaml', readFile: () => yaml });
 const refusal = (act: () => unknown): SettingsInvalid => {
@@ -316,6 +323,27 @@ daybook:
 
 describe('alerts', () => {
   const MAIL = { DAYBOOK_ALERT_MAIL_TO: 'ops@company.example' };
+
+  test.each([
+    ['DAYBOOK_ALERT_URL', 'https://hooks.slack.com/services/T/B/key'],
+    ['DAYBOOK_ALERT_MAIL_TO', 'ops@company.example'],
+    ['DAYBOOK_PING_URL', 'https://hc-ping.com/your-uuid'],
+  ])('a receiver in %s is refused where no option sends alerts', (key, value) => {
+    const mail = { DAYBOOK_ALERT_MAIL_FROM: 'daybook@company.example', DAYBOOK_SMTP_URL: 'smtp://127.0.0.1' };
+    const env = { ...LEAST, ...mail, [key]: value };
+    expect(load(env).alerts).not.toEqual(load(LEAST).alerts);
+    const { problems, exitCode } = refusal(() => load(env, { options: [] }));
+    expect(exitCode).toBe(2);
+    expect(problems).toEqual([
+      {
+        key,
+        problem: expect.stringMatching(
+          /^names a receiver of alerts, .* without the option alerts .* take the setting away$/,
+        ),
+        example: `unset ${key}`,
+      },
+    ]);
+  });
 
   test('in the file are a list; over plain http they go where somebody answers for it', () => {
     const yaml = `
