@@ -86,11 +86,6 @@ const CORE: readonly CommandEntry[] = [
     load: async () => (await import('./maintenance.ts')).auditCommand,
   },
   {
-    usage: 'alerts [options]',
-    about: 'alerts by webhook and mail',
-    load: async () => (await import('./alerts.ts')).alertsCommand,
-  },
-  {
     usage: 'merchants [options]',
     about: 'whose ledgers to sync',
     load: async () => (await import('./merchants.ts')).merchantsCommand,

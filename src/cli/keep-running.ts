@@ -1,8 +1,8 @@
 /** Commands that run until they are stopped. */
 import type { Logger } from 'pino';
+import { alertsOf } from '../run/alerts.ts';
 import type { PlatformApp } from '../run/app.ts';
 import type { Settings } from '../settings/settings.ts';
-import { withAlerting } from './alerts.ts';
 import { stopSignal, withPlatform, type PlatformWork } from './context.ts';
 import { metricsOf, withHealthPort } from './observed.ts';
 
@@ -16,10 +16,11 @@ export async function keepRunning(
   }: Pick<PlatformWork, 'onFailure'> & { readonly onEnd?: (log: Logger) => void } = {},
 ): Promise<void> {
   const metrics = await metricsOf(settings);
+  const alerts = await alertsOf(settings);
   const observed = async (app: PlatformApp, log: Logger): Promise<void> => {
     const signal = stopSignal();
     await withHealthPort({ app, log, metrics, signal }, () =>
-      withAlerting(app, log, () => work(app, log, signal)),
+      alerts === null ? work(app, log, signal) : alerts.withAlerting(app, log, () => work(app, log, signal)),
     );
     onEnd?.(log);
   };

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import type { Logger } from 'pino';
 import { dayOf } from '../ledger/business-day.ts';
 import type { SeenFigures } from '../reconcile/reconcile.ts';
+import { alertsOf } from '../run/alerts.ts';
 import { runDeps, type PlatformApp } from '../run/app.ts';
 import { LONG_RUN_DAYS } from '../run/backfill/backfills.ts';
 import { chosenMerchants, merchantsNotRead } from '../run/chosen-merchants.ts';
@@ -15,7 +16,6 @@ import { EXIT, mostSevere } from '../run/verdict/exit-codes.ts';
 import { daysName } from '../run/verdict/judge.ts';
 import { listAccountDays } from '../store/account-days.ts';
 import { sumOfSync } from '../sync/sync-report.ts';
-import { deliverAtEnd, reportNotStarted, reportThrown } from './alerts.ts';
 import { platformSettings, print, stopSignal, troubleLog, withPlatform } from './context.ts';
 import { currenciesOf, merchantsOf, rangeOf, withRangeFlags, type RangeFlags } from './flags.ts';
 import { createProgressLine } from './output/progress-line.ts';
@@ -57,6 +57,7 @@ function ledgerCommand(name: RunCommand, command: Command): void {
     .action(async (flags: RunFlags, self: Command) => {
       const settings = platformSettings(self);
       const isNightlyRun = isOfNight(name, flags);
+      const alerts = await alertsOf(settings);
       await withPlatform(
         settings,
         async (app, log) => {
@@ -69,13 +70,13 @@ function ledgerCommand(name: RunCommand, command: Command): void {
               exitCode: report.exitCode,
             });
           } catch (error) {
-            if (isNightlyRun) await reportThrown(app, error, log);
+            if (isNightlyRun) await alerts?.reportThrown(app, error, log);
             throw error;
           } finally {
-            await deliverAtEnd(app, log);
+            await alerts?.deliverAtEnd(app, log);
           }
         },
-        { onFailure: isNightlyRun ? reportNotStarted : null },
+        { onFailure: isNightlyRun && alerts !== null ? alerts.reportNotStarted : null },
       );
     });
 }

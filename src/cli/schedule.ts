@@ -6,6 +6,7 @@ import { jobs } from '../../jobs/all.ts';
 import type { Job } from '../run/schedule/job.ts';
 import { queueOf } from '../options/all.ts';
 import type { QueuedSlots } from '../options/option.ts';
+import { alertsOf } from '../run/alerts.ts';
 import type { PlatformApp } from '../run/app.ts';
 import { SliceWorker } from '../run/backfill/slice-worker.ts';
 import { nextTime, type DueJob, type ScheduledJob } from '../run/schedule/due.ts';
@@ -13,7 +14,6 @@ import { keepSchedule } from '../run/schedule/schedule.ts';
 import { EXIT, exitCodeOf } from '../run/verdict/exit-codes.ts';
 import type { Schedule } from '../settings/schema.ts';
 import { slotEnds } from '../store/runs.ts';
-import { createFailingTicks, reportNotStarted, reportThrown } from './alerts.ts';
 import { platformSettings } from './context.ts';
 import { keepRunning } from './keep-running.ts';
 
@@ -24,12 +24,13 @@ export const scheduledJobs = (schedule: Schedule): ScheduledJob[] =>
 export function scheduleCommand(command: Command): void {
   command
     .addHelpText('after', `\nJobs:\n${jobs.map(({ name, what }) => `  ${name}: ${what}`).join('\n')}`)
-    .action((_flags: object, self: Command) =>
-      keepRunning(platformSettings(self), keepAll, {
-        onFailure: reportNotStarted,
+    .action(async (_flags: object, self: Command) => {
+      const settings = platformSettings(self);
+      await keepRunning(settings, keepAll, {
+        onFailure: (await alertsOf(settings))?.reportNotStarted ?? null,
         onEnd: (log) => log.info('schedule ended'),
-      }),
-    );
+      });
+    });
 }
 
 /** Keeps the schedule, over the queue where workers do what is due. */
@@ -49,7 +50,8 @@ async function keep(
   const { zone } = schedule;
   const scheduled = scheduledJobs(schedule);
   const next = ({ when }: ScheduledJob): string => nextTime(when, zone, app.now()).toISOString();
-  const ticks = createFailingTicks(app.settings, log);
+  const alerts = await alertsOf(app.settings);
+  const ticks = alerts?.createFailingTicks(app.settings, log);
   log.info({ jobs: scheduled.map((one) => ({ ...one, next: next(one) })), zone }, 'schedule kept');
   await keepSchedule({
     jobs: scheduled,
@@ -59,7 +61,7 @@ async function keep(
     slotEnds: async (slots, now) => {
       await queued?.tellEnds();
       const ends = await slotEnds(app.database.db, slots, now);
-      ticks.worked();
+      ticks?.worked();
       return ends;
     },
     runJob: async (due) => {
@@ -69,7 +71,7 @@ async function keep(
         else await doJob(app, log, { job, due, signal });
       } catch (error) {
         const exitCode = exitCodeOf(error);
-        if (job.isLedger) await reportThrown(app, error, log);
+        if (job.isLedger) await alerts?.reportThrown(app, error, log);
         if (exitCode === EXIT.fault) throw error;
         const level = exitCode === EXIT.leaseHeld ? 'info' : 'error';
         log[level]({ ...due, exitCode, problem: messageOf(error) }, 'job could not run');
@@ -78,7 +80,7 @@ async function keep(
     // Where there are workers, they do it.
     ...(queued === null && { background: backgroundJobs(app, log) }),
     onFault: (error, job) => {
-      if (job === undefined) void ticks.failed(error);
+      if (job === undefined) void ticks?.failed(error);
       log.error({ ...(job !== undefined && { job }), problem: messageOf(error) }, 'a tick failed');
     },
   });

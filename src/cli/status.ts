@@ -14,7 +14,7 @@ import {
   zoneRemark,
   CheckedBeyond,
 } from '../run/status-text.ts';
-import { isAlerting } from '../run/alerts/at-end.ts';
+import { alertsOf } from '../run/alerts.ts';
 import { backfillsExitCode } from '../run/backfill/backfills.ts';
 import { merchantsNotRead } from '../run/chosen-merchants.ts';
 import { overviewOf } from '../run/health.ts';
@@ -22,8 +22,6 @@ import { type LastRuns, reasonOf, type KnownRun, runEnd } from '../run/run-state
 import type { NextRun } from '../run/schedule/due.ts';
 import { statusesOf, statusExitCode, type MerchantStatus } from '../run/status.ts';
 import { mostSevere, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
-import { undelivered } from '../alerts/outbox.ts';
-import { deliverAtEnd, runWatchdog } from './alerts.ts';
 import { collect, createLog, platformSettings, printParts, withApp } from './context.ts';
 import { noticeDocument } from './output/run-text.ts';
 import { lines, counted, longTable, timesOf, type Times } from './output/text.ts';
@@ -61,8 +59,13 @@ export function statusCommand(command: Command): void {
       const maxAgeMs = maxAge === undefined ? null : parseAge(maxAge);
       await withApp(settings, async ({ database, now }) => {
         const { db } = database;
-        if (alert) await raiseAlerts({ database, now, settings }, maxAgeMs);
-        const undeliveredAlerts = isAlerting(settings) ? await undelivered(db) : null;
+        const alerts = await alertsOf(settings);
+        if (alert) {
+          if (alerts === null)
+            throw new UsageError('--alert needs a target for alerts: set DAYBOOK_ALERT_URL.');
+          await alerts.checkNow({ database, now, settings }, createLog(settings.logLevel), maxAgeMs);
+        }
+        const undelivered = alerts && (await alerts.undelivered(db));
         const overview = await overviewOf(db, { settings, jobs, now: now() });
         const { runs, nextRun: next, queue, backfills, newSince } = overview;
         const leftOut = await merchantsNotRead(settings, db);
@@ -87,7 +90,7 @@ export function statusCommand(command: Command): void {
               nextRun: next,
               backfills,
               ...(queue !== undefined && { queue }),
-              ...(undeliveredAlerts !== null && { alerts: undeliveredAlerts }),
+              ...(undelivered !== null && { alerts: undelivered }),
             }));
           }
         };
@@ -97,7 +100,7 @@ export function statusCommand(command: Command): void {
             lines(
               runsText(runs, next, times),
               ...notReadLines(notRead),
-              ...remarksOf(overview, undeliveredAlerts, times.zone),
+              ...remarksOf(overview, undelivered, times.zone),
               '',
               text.toString(),
               zoneText !== null && `\n${zoneText}`,
@@ -114,14 +117,6 @@ interface StatusFlags {
   readonly merchant: readonly string[];
   readonly all?: boolean;
   readonly alert?: boolean;
-}
-
-/** Raises what is wrong and sends what is due. Throws `UsageError` where no alerts are set up. */
-async function raiseAlerts(app: Parameters<typeof deliverAtEnd>[0], maxAgeMs: number | null): Promise<void> {
-  if (!isAlerting(app.settings))
-    throw new UsageError('--alert needs a target for alerts: set DAYBOOK_ALERT_URL.');
-  await runWatchdog(app, { maxAgeMs, always: true });
-  await deliverAtEnd(app, createLog(app.settings.logLevel));
 }
 
 /** Those of the merchants that are asked for; all where none is. Throws `UsageError`. */

@@ -1,8 +1,11 @@
 /** The options of daybook, two lines each. Without these and its folder, an option is gone. */
 import type { SettingsWithoutPlatform } from '../settings/settings.ts';
+import type { Alerts } from '../run/alerts.ts';
 import type { CloseCheck } from '../statements/closes.ts';
+import { alerts } from './alerts/option.ts';
 import { beneficiaries } from './beneficiaries/option.ts';
 import { close } from './close/option.ts';
+import { embedded } from './embedded/option.ts';
 import { notifications } from './notifications/option.ts';
 import { onboarding } from './onboarding/option.ts';
 import { onboardingDemo } from './onboarding-demo/option.ts';
@@ -17,6 +20,7 @@ export const OPTIONS: readonly Option[] = [
   // In the order in which `daybook --help` has their commands.
   close,
   queue,
+  alerts,
   reference,
   onboarding,
   beneficiaries,
@@ -25,11 +29,20 @@ export const OPTIONS: readonly Option[] = [
   observe,
   sandbox,
   onboardingDemo,
+  embedded,
 ];
 
 /** Metrics and traces; null where no option has any. */
 export const observation = (): Observation | null =>
   OPTIONS.find((option) => option.observation !== undefined)?.observation ?? null;
+
+/** What sends alerts; null where no option does. */
+export const loadAlerts = async (): Promise<Alerts | null> =>
+  (await OPTIONS.find((option) => option.alerts !== undefined)?.alerts?.()) ?? null;
+
+/** Opens the database without a server; null where no option has one. */
+export const embeddedDatabase = (): NonNullable<Option['embeddedDatabase']> | null =>
+  OPTIONS.find((option) => option.embeddedDatabase !== undefined)?.embeddedDatabase ?? null;
 
 /** The pages; null where no option has any. */
 export const loadPages = async (): Promise<PagesPart | null> =>

@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import type { Trace } from '../host/trace.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import type { Observer } from '../run/active-run.ts';
+import type { Alerts } from '../run/alerts.ts';
 import type { App, PlatformApp } from '../run/app.ts';
 import type { QueueGlance } from '../run/health.ts';
 import type { DueJob } from '../run/schedule/due.ts';
@@ -196,6 +197,13 @@ export interface Option {
   readonly commands?: readonly CommandEntry[];
   readonly jobs?: readonly Job[];
   readonly observation?: Observation;
+  /**
+   * Opens the database without a server, in a folder below `dataDir`. Throws `EmbeddedDatabaseBusy`, `DatabaseFull` or
+   * `DatabaseUnusable`.
+   */
+  readonly embeddedDatabase?: (dataDir: string) => Promise<Database>;
+  /** Loads what sends alerts. */
+  readonly alerts?: () => Promise<Alerts>;
   /** Loads the pages. */
   readonly pages?: () => Promise<PagesPart>;
   /** Closing months, and what is stored of it. */

@@ -15,7 +15,7 @@ import type { LeaseAsker, Lease } from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { createZoneGate, type ZoneGate } from '../sync/zone-gate.ts';
 import type { SyncProgress } from '../sync/sync.ts';
-import type { RunAlerts } from './alerts/at-end.ts';
+import type { RunAlerts } from './alerts.ts';
 import type { Joining, KnownAhead } from './known-ahead.ts';
 import type { DueJob } from './schedule/due.ts';
 import type { Waits } from './side-by-side.ts';

@@ -23,7 +23,7 @@ import { assertSecretKeys } from '../store/secrets/key-check.ts';
 import { assertMigrated, migrate } from '../store/engine/migrations.ts';
 import { openPlatformLimit } from '../store/platform-limit.ts';
 import { thisHolder } from '../host/process-identity.ts';
-import { type RunAlerts, openRunAlerts } from './alerts/at-end.ts';
+import { alertsOf, type RunAlerts } from './alerts.ts';
 import { createMerchantWaits, type Waits } from './side-by-side.ts';
 import { UNOBSERVED, type Observer, type Progress, type RunDeps } from './active-run.ts';
 
@@ -129,23 +129,23 @@ export function openPlatform(settings: Settings, options: PlatformOptions) {
 export async function openPlatformApp(settings: Settings, options: AppOptions): Promise<PlatformApp> {
   const app = await openApp(settings, options);
   try {
-    return withPlatformOf(app, settings, options);
+    return await withPlatformOf(app, settings, options);
   } catch (error) {
     await app.close();
     throw error;
   }
 }
 
-function withPlatformOf(app: App, settings: Settings, options: AppOptions): PlatformApp {
+async function withPlatformOf(app: App, settings: Settings, options: AppOptions): Promise<PlatformApp> {
   const { db, kind } = app.database;
+  const onProblem = options.onAlertProblem ?? (() => undefined);
+  const alerts = (await alertsOf(settings))?.ofRuns(settings, { now: app.now, onProblem });
   const waits = createMerchantWaits();
   const platform = openPlatform(settings, {
     ...{ ...options, onWaiting: waits.tell },
     // No one else has the embedded database open.
     ...(kind !== 'embedded' && { shared: openPlatformLimit(db) }),
   });
-  const onProblem = options.onAlertProblem ?? (() => undefined);
-  const alerts = openRunAlerts(settings, { now: app.now, onProblem });
   return {
     ...app,
     ...platform,

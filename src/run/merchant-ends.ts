@@ -11,7 +11,6 @@ import { STAGES, accountsAsked, type ActiveRun } from './active-run.ts';
 import { endTasks, type TaskEnd } from '../store/tasks.ts';
 import { recordSettled, unreportedRevisions } from '../store/statements/record-published.ts';
 import { unreportedChanges } from '../store/events.ts';
-import { noteForAlerts } from './alerts/at-end.ts';
 import { type Discrepancy, discrepanciesOf, provenOf } from './proven.ts';
 import {
   type MerchantOpenItems,
@@ -99,7 +98,7 @@ export async function endMerchants(
       );
       const rows = own.map(({ row }) => row);
       await endTasks(trx, rows, { runId, holder: deps.holder, now });
-      if ((deps.alerts?.targets.length ?? 0) > 0) await noteForAlerts(trx, own, { runId, now });
+      await deps.alerts?.noteEnds(trx, own, { runId, now });
       return held;
     });
   const held = await retry(record, { isPassing: isLostOrRolledBack });

@@ -9,7 +9,7 @@ import { noticeEvent, unreportedNotices, type Notice } from '../store/notices.ts
 import { changeEvent, markEventsReported } from '../store/events.ts';
 import { revisionEvents } from '../store/statements/record-published.ts';
 import { isChecked } from '../ledger/checks.ts';
-import { finishAlerting, isLeftToOthers, type EndedRun } from './alerts/at-end.ts';
+import type { EndedRun } from './alerts.ts';
 import { isNightlyRun, type ActiveRun, type RunDeps } from './active-run.ts';
 import { isForPerson } from './verdict/merchant-reasons.ts';
 import type { HeldLeases } from './leases.ts';
@@ -33,6 +33,7 @@ import {
   awaitsPerson,
   exitCodeOf,
   isGoodEnd,
+  isLeftToOthers,
   type ExitCode,
   type Reason,
 } from './verdict/exit-codes.ts';
@@ -119,7 +120,7 @@ export function recordEnd(
     await finishRun(db, runId, end);
     return true;
   };
-  if (deps.alerts !== undefined) return finishAlerting(deps, ended, { finish, isAway });
+  if (deps.alerts !== undefined) return deps.alerts.finish(deps, ended, { finish, isAway });
   return isAway ? finish(deps.db).catch(() => false) : finish(deps.db);
 }
 

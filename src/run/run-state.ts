@@ -53,6 +53,16 @@ export function reasonOf({ state, figures }: KnownRun): string | null {
   return note ?? null;
 }
 
+/** The next try of a run that was left to other processes comes within this time. */
+const LEFT_TO_OTHERS_MS_MAX = 3_600_000;
+
+/** Whether the run was asked to stop, or ended lately and left to other processes what they were at work on. */
+export function isNoFailure({ figures, finishedAt }: KnownRun, now: Date): boolean {
+  if (figures['interrupted'] === true) return true;
+  const isLate = finishedAt === null || now.getTime() - finishedAt.getTime() >= LEFT_TO_OTHERS_MS_MAX;
+  return figures['leftToOthers'] === true && !isLate;
+}
+
 export const notesOf = (figures: RunRow['figures']): string[] => {
   const notes = figures['notes'];
   return Array.isArray(notes) ? notes.filter((note) => typeof note === 'string') : [];

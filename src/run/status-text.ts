@@ -1,7 +1,7 @@
 /** What is reported of how it stands next to the figures, in the same words by `status` and by its page. Pure. */
 import { countedInText as counted, firstNamed, showableText } from '../ledger/text.ts';
 import { wallSecond } from '../ledger/wall-time.ts';
-import type { Undelivered } from '../alerts/outbox.ts';
+import type { Undelivered } from './alerts.ts';
 import type { BackfillStatus } from './backfill/backfills.ts';
 import { checkedText } from './active-run.ts';
 import { clockNews } from './verdict/merchant-reasons.ts';

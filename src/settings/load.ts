@@ -211,15 +211,33 @@ function packageProblems({ daybook }: SettingsDocument, { isInstalled }: Setting
   });
 }
 
+const NO_ALERTS =
+  'names a receiver of alerts, and nothing would reach it: this copy of daybook was made without alerts; use one that has ' +
+  'them, or take the setting away';
+
+/** The settings that name a receiver of alerts. */
+const receiversOf = ({ alertUrl, alertMailTo, pingUrl }: DaybookSection): string[] => [
+  ...(alertUrl.length > 0 ? ['DAYBOOK_ALERT_URL'] : []),
+  ...(alertMailTo.length > 0 ? ['DAYBOOK_ALERT_MAIL_TO'] : []),
+  ...(pingUrl === undefined ? [] : ['DAYBOOK_PING_URL']),
+];
+
 /** Settings that need an option which this copy of daybook was made without. */
 function optionProblems(
   { daybook }: SettingsDocument,
   { options = OPTIONS }: SettingsSource,
 ): SettingsProblem[] {
-  if (daybook.workers === 'none' || options.some(({ queue }) => queue !== undefined)) return [];
-  const problem =
-    'asks for the queue of workers, which this copy of daybook was made without; without it, `daybook schedule` does all the work';
-  return [{ key: 'DAYBOOK_WORKERS', problem, example: 'none' }];
+  const without = (name: 'queue' | 'alerts'): boolean => options.every((one) => one[name] === undefined);
+  const asked: readonly (readonly [string, boolean, string, string])[] = [
+    [
+      'DAYBOOK_WORKERS',
+      without('queue') && daybook.workers !== 'none',
+      'asks for the queue of workers, which this copy of daybook was made without; without it, `daybook schedule` does all the work',
+      'none',
+    ],
+    ...receiversOf(daybook).map((key) => [key, without('alerts'), NO_ALERTS, `unset ${key}`] as const),
+  ];
+  return asked.flatMap(([key, isAsked, problem, example]) => (isAsked ? [{ key, problem, example }] : []));
 }
 
 function platformOf(section: SettingsDocument['platform']): PlatformSection | null {

@@ -19,7 +19,7 @@ export interface SettingsSource {
   readonly modeOf?: (path: string) => number;
   /** Whether a package is installed, for settings that need one of their own. Without this function nothing is checked. */
   readonly isInstalled?: (name: string) => boolean;
-  /** The options that there are; by default those of the list. */
+  /** The options that there are, for settings that ask for one; by default those of this program. */
   readonly options?: typeof OPTIONS;
   /** The config file; by default the one that `DAYBOOK_CONFIG` names, if any. */
   readonly configPath?: string | undefined;

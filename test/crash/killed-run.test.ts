@@ -17,6 +17,7 @@ import {
   truthOf,
   type Stage,
 } from '../support/stage.ts';
+import { hasEmbedded } from '../support/database.ts';
 
 const RUN = ['run', '--from', FROM, '--to', TO, '--json'];
 /** Slow enough to be killed midway: about twenty calls, eight at a time. */
@@ -89,18 +90,21 @@ describe('killed', { tags: ['long'] }, () => {
     expect(await outcomeOf(stage)).toEqual(undisturbed);
   });
 
-  test('with the embedded database: its folder can be opened again, and nothing is lost', async () => {
-    await opened();
-    const env = { ...envOf(stage), DATABASE_URL: '' };
-    const { child, ended } = startDaybook(RUN, env);
-    await until(() => stage.sandbox.requestCount() >= calls / 2);
-    child.kill('SIGKILL');
-    await ended;
-    stage.sandbox.setHostility({});
-    const again = await daybook(RUN, env);
-    expect(again.code, again.stderr).toBe(0);
-    expect(await bytesOf(stage)).toEqual(undisturbed.objects);
-  });
+  test.runIf(hasEmbedded)(
+    'with the embedded database: its folder can be opened again, and nothing is lost',
+    async () => {
+      await opened();
+      const env = { ...envOf(stage), DATABASE_URL: '' };
+      const { child, ended } = startDaybook(RUN, env);
+      await until(() => stage.sandbox.requestCount() >= calls / 2);
+      child.kill('SIGKILL');
+      await ended;
+      stage.sandbox.setHostility({});
+      const again = await daybook(RUN, env);
+      expect(again.code, again.stderr).toBe(0);
+      expect(await bytesOf(stage)).toEqual(undisturbed.objects);
+    },
+  );
 });
 
 test(

@@ -14,7 +14,7 @@ import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import { newNotifySecret } from '../../src/store/notify-path.ts';
 import { keptBodies, KEYS } from '../options/notifications/support.ts';
-import { freshDatabase } from '../support/database.ts';
+import { freshDatabase, hasEmbedded } from '../support/database.ts';
 
 const RECEIVER = fileURLToPath(new URL('receiver.ts', import.meta.url));
 const SENDERS = 8;
@@ -73,7 +73,7 @@ describe('kill -9 right after the commit', () => {
     await database.close();
   });
 
-  it('loses none with the embedded database', async () => {
+  it.runIf(hasEmbedded)('loses none with the embedded database', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'daybook-killed-'));
     const acknowledged: string[] = [];
     for (const answers of [1, 60]) {

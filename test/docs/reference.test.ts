@@ -1,17 +1,14 @@
 /** docs/reference is generated. These tests fail if its pages are stale. */
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readdir, readFile } from 'node:fs/promises';
 import { Command } from 'commander';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { referencePages } from '../../scripts/reference-pages.ts';
 import { commandsPage } from '../../scripts/reference/commands.ts';
-import { fieldsOf, filesPage, withMeanings } from '../../scripts/reference/files.ts';
+import { fieldsOf, withMeanings } from '../../scripts/reference/files.ts';
 import { commentsOf } from '../../scripts/reference/settings.ts';
 import { relationsOf, tablesPage } from '../../scripts/reference/tables.ts';
 import type { Database } from '../../src/store/engine/database.ts';
-import { lockFolder } from '../../src/store/engine/embedded-folder.ts';
 import { freshDatabase } from '../support/database.ts';
 import * as z from 'zod';
 
@@ -77,16 +74,6 @@ test('all fields of a document are shown with their types, inner ones too', () =
     { path: 'whole', type: 'object or null', isAlways: true },
     { path: 'whole.count', type: 'integer', isAlways: true },
   ]);
-});
-
-test('the page of files names everything in the data folder beside the embedded database', async () => {
-  const dataDir = await mkdtemp(join(tmpdir(), 'daybook-data-'));
-  const { release } = await lockFolder(join(dataDir, 'db'));
-  const names = await readdir(dataDir);
-  release();
-  await rm(dataDir, { recursive: true });
-  expect(names).toContain('db.lock');
-  expect(names.filter((name) => !filesPage().includes(`\`${name}\``))).toEqual([]);
 });
 
 test('a command’s arguments, options and help are shown, without the options that every command has', () => {

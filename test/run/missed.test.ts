@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { isNoFailure, oldestMs } from '../../src/run/alerts/watch.ts';
-import type { KnownRun } from '../../src/run/run-state.ts';
+import { isNoFailure, type KnownRun } from '../../src/run/run-state.ts';
+import { oldestMs } from '../../src/run/schedule/due.ts';
 
 const HOUR_MS = 3_600_000;
 const FRIDAY = new Date('2026-03-06T12:00:00Z');

@@ -19,7 +19,10 @@ const noFile = (path: string): string => {
 };
 const LEAST = { PLATFORM_BASE_URL: 'https://platform.example/', PLATFORM_TIME_ZONE: 'Asia/Shanghai' };
 
-const OPTIONS = [{ name: 'queue', about: 'made up', queue: {} }] as unknown as readonly Option[];
+const OPTIONS: readonly Option[] = [
+  { name: 'alerts', about: 'made up', alerts: () => Promise.reject(new Error('not loaded')) },
+  { name: 'queue', about: 'made up', queue: {} as NonNullable<Option['queue']> },
+];
 const load = (env: Record<string, string>, more: Partial<SettingsSource> = {}) =>
   loadSettings({ env, readFile: noFile, cwd: '/srv/books', options: OPTIONS, ...more });
 const loadYaml = (yaml: string, env: Record<string, string> = {}) =>
@@ -318,6 +321,27 @@ daybook:
 
 describe('alerts', () => {
   const MAIL = { DAYBOOK_ALERT_MAIL_TO: 'ops@company.example' };
+
+  test.each([
+    ['DAYBOOK_ALERT_URL', 'https://hooks.slack.com/services/T/B/key'],
+    ['DAYBOOK_ALERT_MAIL_TO', 'ops@company.example'],
+    ['DAYBOOK_PING_URL', 'https://hc-ping.com/your-uuid'],
+  ])('a receiver in %s is refused where no option sends alerts', (key, value) => {
+    const mail = { DAYBOOK_ALERT_MAIL_FROM: 'daybook@company.example', DAYBOOK_SMTP_URL: 'smtp://127.0.0.1' };
+    const env = { ...LEAST, ...mail, [key]: value };
+    expect(load(env).alerts).not.toEqual(load(LEAST).alerts);
+    const { problems, exitCode } = refusal(() => load(env, { options: [] }));
+    expect(exitCode).toBe(2);
+    expect(problems).toEqual([
+      {
+        key,
+        problem: expect.stringMatching(
+          /^names a receiver of alerts, .* made without alerts; .* take the setting away$/,
+        ),
+        example: `unset ${key}`,
+      },
+    ]);
+  });
 
   test('in the file are a list; over plain http they go where somebody answers for it', () => {
     const yaml = `

@@ -14,7 +14,7 @@ import {
 } from '../../src/store/statements/due-days.ts';
 import { monthRows } from '../../src/statements/month.ts';
 import { listStatements, revisionsOnDay } from '../../src/store/statements/statements.ts';
-import { freshDatabase, freshEmbedded } from '../support/database.ts';
+import { freshDatabase, freshEmbedded, hasEmbedded } from '../support/database.ts';
 import { counting, CURRENCIES, fillAccounts, FIRST_DAY, LAST_DAY, merchantOf } from './many-accounts.ts';
 
 /** Which account a row of a query is about, by the names of columns or of fields. */
@@ -79,8 +79,8 @@ const FILTERS: readonly [string, AccountFilter, readonly string[]][] = [
 
 describe.each([
   ['PostgreSQL', freshDatabase],
-  ['embedded', freshEmbedded],
-])('%s, with the accounts of many merchants', (_, open) => {
+  ...(hasEmbedded ? [['embedded', freshEmbedded] as const] : []),
+] as const)('%s, with the accounts of many merchants', (_, open) => {
   let database: Database;
   beforeAll(async () => {
     database = await open();

@@ -1,15 +1,13 @@
 import { sql } from 'kysely';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest';
 import { openDatabase } from '../../src/store/engine/connection.ts';
-import { EmbeddedDatabaseBusy, MigrationsPending } from '../../src/store/engine/errors.ts';
+import { MigrationsPending } from '../../src/store/engine/errors.ts';
 import { assertMigrated, migrate, pendingMigrations } from '../../src/store/engine/migrations.ts';
 import { loadSettings } from '../../src/settings/load.ts';
 import { daybook } from '../cli/daybook.ts';
-import { freshDatabase } from '../support/database.ts';
+import { emptyDatabase, freshDatabase } from '../support/database.ts';
+import { onBothDatabases } from './support.ts';
 
 const COLUMNS = sql<Record<string, unknown>>`SELECT
   9007199254740991::bigint AS id, 1.50::numeric AS amount, '2026-03-29'::date AS day,
@@ -23,12 +21,85 @@ const AS_READ = {
   none: null,
 };
 
+onBothDatabases(
+  (store) => {
+    it('returns columns as exact digits, plain days and safe numbers', async () => {
+      const { db } = store();
+      expect((await COLUMNS.execute(db)).rows).toEqual([AS_READ]);
+      await expect(sql`SELECT 9007199254740992::bigint AS id`.execute(db)).rejects.toThrow(RangeError);
+    });
+  },
+  { isSmoke: true },
+);
+
+it('without a server and without an embedded database, it says to name a server', async () => {
+  const failure = await openDatabase({ databaseUrl: null, dataDir: '' }, null).catch(
+    (error: unknown) => error,
+  );
+  expect(failure).toMatchObject({ name: 'DatabaseNotSet', exitCode: 2 });
+  expect(String(failure)).toMatch(/DATABASE_URL is not set, .*\. Set DATABASE_URL to a PostgreSQL server\.$/);
+});
+
 describe('a PostgreSQL server', () => {
-  it('returns columns as exact digits, plain days and safe numbers', async () => {
-    const { db, close } = await freshDatabase();
-    expect((await COLUMNS.execute(db)).rows).toEqual([AS_READ]);
-    await expect(sql`SELECT 9007199254740992::bigint AS id`.execute(db)).rejects.toThrow(RangeError);
-    await close();
+  it('an empty one gets all tables', async () => {
+    const empty = await emptyDatabase();
+    expect(await migrate(empty.db)).toEqual([
+      '0001_ledger',
+      '0002_statements',
+      '0003_reference',
+      '0004_onboarding',
+      '0005_beneficiaries',
+      '0006_notifications',
+      '0007_open_ends',
+      '0008_stored_files',
+      '0009_second_readings',
+      '0010_open_questions',
+      '0011_known_paths',
+      '0012_secret_key_check',
+      '0013_audit',
+      '0014_untold_changes',
+      '0015_breaks_between_days',
+      '0016_older_days',
+      '0017_notices',
+      '0018_database_identity',
+      '0019_statement_columns',
+      '0020_views',
+      '0021_days_without_entries',
+      '0022_break_cases',
+      '0023_quarantine_by_number',
+      '0024_comments',
+      '0025_merchant_leases',
+      '0026_own_past',
+      '0027_queued_runs',
+      '0028_platform_limit',
+      '0029_backfills',
+      '0030_late_attempts',
+      '0031_signed_manifests',
+      '0032_alerts',
+      '0033_lateness',
+      '0034_open_unreadable',
+      '0035_alerts_bounded',
+      '0037_month_close',
+      '0038_pages',
+      '0039_unreadable_at_publishing',
+      '0040_late_statements',
+      '0041_held_absences',
+      '0042_figured_days',
+      '0043_undecided_balances',
+      '0044_changed_in_time',
+      '0045_odd_entries',
+      '0046_older_windows',
+      '0047_begun_revisions',
+      '0048_day_entries',
+      '0050_one_number_two_entries',
+      '0051_plain_names',
+      '0052_ledger_cursor',
+      '0053_event',
+      '0055_tasks',
+      '0058_artifacts',
+    ]);
+    await assertMigrated(empty.db);
+    await empty.close();
   });
 
   it('says which migrations are missing, and applies each once', async () => {
@@ -157,80 +228,4 @@ describe('a PostgreSQL server', () => {
     await closeAdmin();
     await close();
   });
-});
-
-describe('the embedded database', () => {
-  it(
-    'allows one process per folder, returns columns like the server, and keeps rows',
-    { tags: ['long'] },
-    async () => {
-      const dataDir = await mkdtemp(join(tmpdir(), 'daybook-embedded-'));
-      const first = await openDatabase({ databaseUrl: null, dataDir });
-      expect(await migrate(first.db)).toEqual([
-        '0001_ledger',
-        '0002_statements',
-        '0003_reference',
-        '0004_onboarding',
-        '0005_beneficiaries',
-        '0006_notifications',
-        '0007_open_ends',
-        '0008_stored_files',
-        '0009_second_readings',
-        '0010_open_questions',
-        '0011_known_paths',
-        '0012_secret_key_check',
-        '0013_audit',
-        '0014_untold_changes',
-        '0015_breaks_between_days',
-        '0016_older_days',
-        '0017_notices',
-        '0018_database_identity',
-        '0019_statement_columns',
-        '0020_views',
-        '0021_days_without_entries',
-        '0022_break_cases',
-        '0023_quarantine_by_number',
-        '0024_comments',
-        '0025_merchant_leases',
-        '0026_own_past',
-        '0027_queued_runs',
-        '0028_platform_limit',
-        '0029_backfills',
-        '0030_late_attempts',
-        '0031_signed_manifests',
-        '0032_alerts',
-        '0033_lateness',
-        '0034_open_unreadable',
-        '0035_alerts_bounded',
-        '0037_month_close',
-        '0038_pages',
-        '0039_unreadable_at_publishing',
-        '0040_late_statements',
-        '0041_held_absences',
-        '0042_figured_days',
-        '0043_undecided_balances',
-        '0044_changed_in_time',
-        '0045_odd_entries',
-        '0046_older_windows',
-        '0047_begun_revisions',
-        '0048_day_entries',
-        '0050_one_number_two_entries',
-        '0051_plain_names',
-        '0052_ledger_cursor',
-        '0053_event',
-        '0055_tasks',
-        '0058_artifacts',
-      ]);
-      expect((await COLUMNS.execute(first.db)).rows).toEqual([AS_READ]);
-      const second = await openDatabase({ databaseUrl: null, dataDir }).catch((error: unknown) => error);
-      expect(second).toBeInstanceOf(EmbeddedDatabaseBusy);
-      expect(String(second)).toContain('DATABASE_URL');
-      await first.close();
-
-      const again = await openDatabase({ databaseUrl: null, dataDir });
-      await assertMigrated(again.db);
-      await again.close();
-      await rm(dataDir, { recursive: true });
-    },
-  );
 });

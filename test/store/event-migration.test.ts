@@ -5,7 +5,10 @@ import { migrate } from '../../src/store/engine/migrations.ts';
 import { unreportedChanges } from '../../src/store/events.ts';
 import { noticesSince, unreportedNotices } from '../../src/store/notices.ts';
 import { unreportedRevisions } from '../../src/store/statements/record-published.ts';
-import { takeAlertEvents } from '../../src/run/alerts/alert-events.ts';
+import { breaks } from '../../src/options/alerts/breaks.ts';
+import { takeEvents } from '../../src/options/alerts/event-alerts.ts';
+import { revisions } from '../../src/options/alerts/revisions.ts';
+import { tokens } from '../../src/options/alerts/tokens.ts';
 import { databaseBefore } from '../support/database.ts';
 import { AT, DAY, fillEvents } from './rows-before.ts';
 
@@ -96,7 +99,10 @@ test('the next run reports what was not reported, and alerts take each event onc
   expect(await unreportedNotices(db, ['M2'])).toEqual([shared]);
   expect(await noticesSince(db, ['M1'], THEN)).toEqual([empty, first, shared]);
   expect(await stepsOf(db, 1)).toEqual([{ kind: 'taken', by: 'Ada', at: THEN, note: 'mine' }]);
-  const take = () => db.transaction().execute((trx) => takeAlertEvents(trx, new Date()));
-  expect(await take()).toEqual({ breaks: [{ id: 1 }], revised: [{ revision: 2 }], tokens: [] });
-  expect(await take()).toEqual({ breaks: [], revised: [], tokens: [] });
+  const take = async () => {
+    const taken = await db.transaction().execute((trx) => takeEvents(trx, new Date()));
+    return [breaks, revisions, tokens].map(taken);
+  };
+  expect(await take()).toEqual([[{ id: 1 }], [{ revision: 2 }], []]);
+  expect(await take()).toEqual([[], [], []]);
 });

@@ -7,10 +7,11 @@ import { installQueue, openQueue } from '../../src/options/queue/queue.ts';
 import { keepWorking } from '../../src/options/queue/worker.ts';
 import { enqueue } from '../../src/options/queue/jobs.ts';
 import { processNotifications } from '../../src/options/notifications/process.ts';
-import { deliverDue } from '../../src/alerts/deliver.ts';
-import type { Target } from '../../src/alerts/targets.ts';
-import { claimWatchdogCheck, listAlerts } from '../../src/alerts/outbox.ts';
-import { checkForMissedRun } from '../../src/run/alerts/watch.ts';
+import { deliverDue } from '../../src/options/alerts/deliver.ts';
+import { runAlerts } from '../../src/options/alerts/run-end.ts';
+import type { Target } from '../../src/options/alerts/targets.ts';
+import { claimWatchdogCheck, listAlerts, troublesOf } from '../../src/options/alerts/outbox.ts';
+import { checkForMissedRun } from '../../src/options/alerts/watch.ts';
 import { executeReferenceRun, referenceWork } from '../../src/options/reference/run.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import type { Database } from '../../src/store/engine/database.ts';
@@ -122,14 +123,14 @@ describe('job', () => {
         return Promise.resolve({ ok: true });
       },
     };
-    const alerts = {
+    const alerts = runAlerts({
       targets: [target.key],
       direct: () => Promise.resolve(),
       onSuccess: () => Promise.resolve(),
       onProblem: (error: unknown) => {
         throw error;
       },
-    };
+    });
     const [entry] = stage.sandbox.entriesOf(MERCHANT.merchantNo);
     stage.sandbox.amend(MERCHANT.merchantNo, entry!.batchNo, { busiType: 'CORRECTED' });
     await stage.run({}, { db, alerts });
@@ -191,7 +192,7 @@ describe('inbox', () => {
     const watch = createInboxWatch(() => 0);
     for (let post = 0; post < 10; post += 1)
       watch.onRefusal({ route: '-', status: 200, reason: 'unknown path, beyond what is kept' });
-    await watch.check(db, raising);
+    await watch.check(troublesOf(db, raising), raising.now);
     expect(await claimWatchdogCheck(db, 'nights', 1_000)).toBe(true);
     await deliverDue({ db, targets: [], now: () => NOW, onFailed: () => undefined });
     const kinds = (await listAlerts(db, 10)).map(({ kind }) => kind);

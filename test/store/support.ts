@@ -8,7 +8,7 @@ import { startRun } from '../../src/store/runs.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
 import type { WindowReading, WindowToStore } from '../../src/store/compare-with-stored.ts';
 import { countNameless, judgeReading, storeWindow } from '../../src/store/windows.ts';
-import { emptyTables, freshDatabase, freshEmbedded } from '../support/database.ts';
+import { emptyTables, freshDatabase, freshEmbedded, hasEmbedded } from '../support/database.ts';
 
 export const NOW = new Date('2026-03-10T02:00:00Z');
 export const MERCHANT = 'M1001';
@@ -73,7 +73,7 @@ export interface StoreUnderTest {
 }
 
 /**
- * Runs the tests on a PostgreSQL server and on the embedded database: there with the long tests, unless `isSmoke`. Each
+ * Runs the tests on a PostgreSQL server and, where there is one, on the embedded database: there with the long tests, unless `isSmoke`. Each
  * test starts with empty tables, a lease and a run.
  */
 export function onBothDatabases(
@@ -81,7 +81,7 @@ export function onBothDatabases(
   { isSmoke = false }: { readonly isSmoke?: boolean } = {},
 ): void {
   claimsOn('PostgreSQL', freshDatabase, claims, []);
-  claimsOn('embedded', freshEmbedded, claims, isSmoke ? [] : ['long']);
+  if (hasEmbedded) claimsOn('embedded', freshEmbedded, claims, isSmoke ? [] : ['long']);
 }
 
 function claimsOn(

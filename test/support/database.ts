@@ -1,14 +1,12 @@
 /** Databases for tests: a new one for each test on the real server, or the embedded one in memory. */
-import { randomUUID } from 'node:crypto';
-import { existsSync, openAsBlob } from 'node:fs';
-import { cp, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql, type Kysely } from 'kysely';
 import { inject, onTestFinished } from 'vitest';
-import { COLUMN_PARSERS, type Database } from '../../src/store/engine/database.ts';
+import { embeddedDatabase } from '../../src/options/all.ts';
+import type { Database } from '../../src/store/engine/database.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
-import { embeddedDatabase } from '../../src/store/engine/embedded.ts';
 import { migrate } from '../../src/store/engine/migrations.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
 import { databases, EMPTY_TABLES } from './kept-databases.ts';
@@ -62,30 +60,16 @@ async function opened(url: string): Promise<ServerDatabase> {
   return { ...database, url };
 }
 
-/** The embedded database in memory, migrated. The first one in a test run takes seconds; others start from its files. */
+/** Whether this tree has the option for a database without a server. */
+export const hasEmbedded = embeddedDatabase() !== null;
+
+/**
+ * The embedded database in memory, migrated. Its maker belongs to the option, and is found as this runs, so that a test on
+ * both databases stays when the option goes.
+ */
 export async function freshEmbedded(): Promise<Database> {
-  const template = inject('embeddedTemplate');
-  if (!existsSync(template)) await createEmbeddedTemplate(template);
-  const { PGlite } = await import('@electric-sql/pglite');
-  const loadDataDir = await openAsBlob(template);
-  return embeddedDatabase(await PGlite.create({ parsers: COLUMN_PARSERS, loadDataDir }));
-}
-
-/** Writes the files of a migrated embedded database to `path`. */
-export async function createEmbeddedTemplate(path: string): Promise<void> {
-  const { PGlite } = await import('@electric-sql/pglite');
-  const pglite = await PGlite.create({ parsers: COLUMN_PARSERS });
-  const database = embeddedDatabase(pglite);
-  await migrate(database.db);
-  await publishWhole(path, await pglite.dumpDataDir('none'));
-  await database.close();
-}
-
-/** By a rename, so that no other process reads half a file. */
-async function publishWhole(path: string, content: Blob): Promise<void> {
-  const draft = `${path}.${randomUUID()}`;
-  await writeFile(draft, new Uint8Array(await content.arrayBuffer()));
-  await rename(draft, path);
+  const maker = new URL('../options/embedded/fresh.ts', import.meta.url).href;
+  return ((await import(maker)) as { readonly freshEmbedded: () => Promise<Database> }).freshEmbedded();
 }
 
 /**

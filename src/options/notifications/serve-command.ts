@@ -4,10 +4,7 @@ import type { SettingsWithoutPlatform } from '../../settings/settings.ts';
 import { createRefusalLog } from '../../web/refusals.ts';
 import type { ProcessMetrics } from '../option.ts';
 import type { ServeApp } from './serve.ts';
-import { targetsOf } from '../../alerts/targets.ts';
-import { SERVE } from '../../run/alerts/run-alerts.ts';
-import { endConditions } from '../../alerts/outbox.ts';
-import { reportNotStarted, runWatchdog, withAlerting } from '../../cli/alerts.ts';
+import { alertsOf, type Troubles } from '../../run/alerts.ts';
 import { createLog, offlineSettings, print, stopSignal, withApp } from '../../cli/context.ts';
 import { metricsOf, withOwnConnection } from '../../cli/observed.ts';
 import { loadPages } from '../all.ts';
@@ -32,6 +29,7 @@ export function serveCommand(command: Command): void {
       () => performance.now(),
     );
     const metrics = await metricsOf(settings);
+    const alerts = await alertsOf(settings);
     const watch = createInboxWatch(() => performance.now());
     const opened = { isIt: false };
     await withServingHouse(settings, metrics, async (app) => {
@@ -60,24 +58,14 @@ export function serveCommand(command: Command): void {
             'DAYBOOK_PUBLIC_URL is not set: applications and registrations submitted now name no address of ours.',
         ),
       });
-      const alerting = { ...app, settings };
-      const trouble = { isOver: false };
-      await withAlerting(
-        alerting,
-        log,
-        () => ended,
-        async () => {
-          const targets = targetsOf(settings).map(({ key }) => key);
-          if (!trouble.isOver) await endConditions(app.database.db, [SERVE]);
-          trouble.isOver = true;
-          await watch.check(app.database.db, { targets, now: app.now() });
-          await runWatchdog(alerting, { seesRuns: false });
-        },
-      );
+      const check = (troubles: Troubles) => watch.check(troubles, app.now());
+      await (alerts === null
+        ? ended
+        : alerts.withAlerting({ ...app, settings }, log, () => ended, { purpose: 'serve', check }));
       refusals.flush();
       log.info('no longer listening');
     }).catch(async (error: unknown) => {
-      if (!opened.isIt) await reportNotStarted(settings, error, log, 'serve');
+      if (!opened.isIt) await alerts?.reportNotStarted(settings, error, log, 'serve');
       throw error;
     });
   });

@@ -1,9 +1,6 @@
 /** Alerts on attacks on the inbox, and on notifications that cannot be opened. */
-import type { Kysely } from 'kysely';
-import { ABOUT_NO_MERCHANT, type AlertContent, firstSentences } from '../../alerts/alert.ts';
-import { raiseCondition, type Raising, endConditions, endUnseen, noteSeen } from '../../alerts/outbox.ts';
 import { counted } from '../../ledger/text.ts';
-import type { DB } from '../../store/engine/schema.ts';
+import { ABOUT_NO_MERCHANT, firstSentences, type AlertContent, type Troubles } from '../../run/alerts.ts';
 import type { WebEvent } from '../../web/server.ts';
 import { InboxUnavailable } from './inbox.ts';
 import type { ProcessReport } from './process.ts';
@@ -31,7 +28,7 @@ export interface InboxWatch {
   readonly onRefusal: (event: WebEvent) => void;
   readonly onLeft: (left: ProcessReport['left']) => void;
   /** Raises the alerts that are due. Throws what the database throws. */
-  readonly check: (db: Kysely<DB>, raising: Raising) => Promise<void>;
+  readonly check: (troubles: Troubles, now: Date) => Promise<void>;
 }
 
 /** `clock`: ms since any moment, never going back. */
@@ -63,21 +60,20 @@ export function createInboxWatch(clock: () => number): InboxWatch {
     onLeft: (now) => {
       left = now;
     },
-    check: async (db, raising) => {
+    check: async (troubles, now) => {
       const found = attack();
       const leftNow = left;
-      const raiseOne = (name: string, count: number, content: AlertContent): Promise<boolean> =>
-        db.transaction().execute((trx) => raiseCondition(trx, { name, grade: 1, count }, content, raising));
       if (found !== null) {
-        await raiseOne(ATTACK, 1, found);
-        await noteSeen(db, ATTACK, raising.now);
+        await troubles.raise({ name: ATTACK, grade: 1, count: 1 }, found);
+        await troubles.noteSeen(ATTACK);
       }
-      if (leftNow.length > 0) await raiseOne(LEFT, leftNow.length, leftText(leftNow));
-      else if (leftNow !== endedFor) await endConditions(db, [LEFT]);
+      const count = leftNow.length;
+      if (count > 0) await troubles.raise({ name: LEFT, grade: 1, count }, leftText(leftNow));
+      else if (leftNow !== endedFor) await troubles.end(LEFT);
       endedFor = leftNow;
       if (clock() - startedMs < HOUR_MS) return;
       // A quiet hour ends it, without an alert, if it was quiet for every serving process.
-      if (found === null) await endUnseen(db, ATTACK, new Date(raising.now.getTime() - HOUR_MS));
+      if (found === null) await troubles.endUnseen(ATTACK, new Date(now.getTime() - HOUR_MS));
       refusals = new Map();
       startedMs = clock();
     },

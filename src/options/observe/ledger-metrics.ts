@@ -1,8 +1,8 @@
 /** How the ledgers of all merchants stand, as metrics. */
 import { dayWindow } from '../../ledger/business-day.ts';
 import type { BusinessDay } from '../../ledger/entry.ts';
-import { isNoFailure } from '../../run/alerts/watch.ts';
 import type { Health } from '../../run/health.ts';
+import { isNoFailure } from '../../run/run-state.ts';
 import type { MerchantStatus } from '../../run/status.ts';
 import type { InboxCounts } from '../../store/fleet-counts.ts';
 import type { State } from './state.ts';

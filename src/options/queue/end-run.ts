@@ -1,7 +1,6 @@
 /** The end of a run that workers did, which is made of the ends of its tasks. */
 import { firstNamed } from '../../ledger/text.ts';
 import { checkedBy, isNightlyRun, STAGES, type RunDeps } from '../../run/active-run.ts';
-import { noteBreaks } from '../../run/alerts/alert-events.ts';
 import { endBackfill } from '../../run/backfill/backfills.ts';
 import { taskEndOf } from '../../run/merchant-ends.ts';
 import { merchantFigures, zeroFigures } from '../../run/report.ts';
@@ -79,12 +78,11 @@ export async function finishWaitingRuns(deps: FinishDeps): Promise<number[]> {
       const end = { runId, holder: deps.holder, now: now() };
       await endTasks(trx, ends, { ...end, ifWaiting: true });
       // Their workers may have found breaks before they died, which are noted to be reported.
-      if ((deps.alerts?.targets.length ?? 0) > 0)
-        await noteBreaks(
-          trx,
-          ends.map(({ merchantNo }) => merchantNo),
-          end,
-        );
+      await deps.alerts?.noteBreaks(
+        trx,
+        ends.map(({ merchantNo }) => merchantNo),
+        end,
+      );
     });
   }
   const finished: number[] = [];

@@ -53,7 +53,7 @@ export const nextTime = (when: string, zone: string, now: Date): Date =>
   instantOfWall(cronTimeAfter(when, reachedWallMs(zone, now)), zone);
 
 /** When a slot was due: in an hour that comes twice the first time, and where the clock skips it at the end of the gap. */
-export const instantOfSlot = (slot: string, zone: string): Date => instantOfWall(wallMsOfSlot(slot), zone);
+const instantOfSlot = (slot: string, zone: string): Date => instantOfWall(wallMsOfSlot(slot), zone);
 
 const wallMsOfSlot = (slot: string): number => Date.parse(`${slot.replace(' ', 'T')}:00Z`);
 
@@ -96,4 +96,27 @@ export interface NextRun {
 export function nextRun(jobs: readonly ScheduledJob[], zone: string, now: Date): NextRun | null {
   const coming = jobs.map(({ job, when }) => ({ job, at: nextTime(when, zone, now) }));
   return coming.sort((a, b) => a.at.getTime() - b.at.getTime())[0] ?? null;
+}
+
+const LATE_AFTER_MS = 2 * 3_600_000;
+/** So long ahead is searched for the longest time between two nights, and at so many nights at least and at most. */
+const CHECKED_PERIOD_MS = 8 * 24 * 3_600_000;
+const SLOTS_CHECKED_MIN = 8;
+const SLOTS_CHECKED_MAX = 1_200;
+
+/**
+ * How old the last good reading may be: the longest time between two nights of this cron expression, of the last two
+ * and those of the next week, and two hours.
+ */
+export function oldestMs(nightly: string, zone: string, now: Date): number {
+  const slotBefore = (at: Date): Date => instantOfSlot(lastSlot(nightly, zone, at), zone);
+  let at = slotBefore(new Date(slotBefore(now).getTime() - 1));
+  let longestMs = 0;
+  for (let nights = 0; nights < SLOTS_CHECKED_MAX; nights += 1) {
+    if (nights >= SLOTS_CHECKED_MIN && at.getTime() - now.getTime() > CHECKED_PERIOD_MS) break;
+    const next = nextTime(nightly, zone, at);
+    longestMs = Math.max(longestMs, next.getTime() - at.getTime());
+    at = next;
+  }
+  return longestMs + LATE_AFTER_MS;
 }

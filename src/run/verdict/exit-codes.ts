@@ -73,6 +73,20 @@ export function awaitsPerson(exitCode: ExitCode, reasons: readonly Reason[]): bo
   return !isGoodEnd(exitCode) && grave.length > 0 && grave.every((reason) => reason.awaitsPerson === true);
 }
 
+/** Whether other processes are at work on all that keeps the run from a good end. `busy`: merchants left out for that. */
+export function isLeftToOthers({
+  exitCode,
+  busy,
+  reasons,
+}: {
+  readonly exitCode: number;
+  readonly busy: number;
+  readonly reasons: readonly Reason[];
+}): boolean {
+  if (isGoodEnd(exitCode) || busy === 0) return false;
+  return reasons.filter((reason) => !isGoodEnd(reason.exitCode)).length <= busy;
+}
+
 export const ownExitCode = (error: unknown): ExitCode =>
   exitCodeOf(error) === EXIT.fault ? EXIT.fault : EXIT.incomplete;
 

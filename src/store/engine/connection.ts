@@ -3,9 +3,10 @@ import { Kysely, PostgresDialect, type PostgresPool } from 'kysely';
 import { ExpectedError } from '../../ledger/ending.ts';
 import { boundedPool, createPool } from './bounded-pool.ts';
 import { COLUMN_PARSERS, type Database } from './database.ts';
-import { openEmbeddedFolder } from './embedded.ts';
+import { embeddedDatabase } from '../../options/all.ts';
 import {
   codeOf,
+  DatabaseNotSet,
   DatabaseRefused,
   DatabaseUnreachable,
   DatabaseUnsupported,
@@ -44,12 +45,21 @@ export interface DatabaseSettings {
 }
 
 /**
- * Connects, and checks that the server can be used. Does not apply migrations. Throws `DatabaseUnprotected`,
+ * Connects, and checks that the server can be used. Does not apply migrations. Throws `DatabaseNotSet`, `DatabaseUnprotected`,
  * `DatabaseUnreachable`, `DatabaseRefused`, `DatabaseUnsupported`, `EmbeddedDatabaseBusy`, `DatabaseUnusable` or
  * another of the errors in errors.ts.
  */
-export async function openDatabase(settings: DatabaseSettings): Promise<Database> {
-  if (settings.databaseUrl === null) return openEmbeddedFolder(settings.dataDir);
+export async function openDatabase(
+  settings: DatabaseSettings,
+  openEmbedded = embeddedDatabase(),
+): Promise<Database> {
+  if (settings.databaseUrl === null) {
+    if (openEmbedded !== null) return openEmbedded(settings.dataDir);
+    throw new DatabaseNotSet(
+      'there is nowhere to keep the ledger: DATABASE_URL is not set, and this daybook has no embedded database. Set ' +
+        'DATABASE_URL to a PostgreSQL server.',
+    );
+  }
   const waits = settings.waits ?? DATABASE_WAITS;
   const pool = openPool(settings.databaseUrl, settings.connectionsMax ?? POOL_CONNECTIONS_MAX, waits);
   const bounded = boundedPool(pool, waits);

@@ -7,6 +7,12 @@ export class DatabaseUnreachable extends ExpectedError {
   readonly exitCode = EXIT.incomplete;
 }
 
+/** No server is named, and there is no database without one. */
+export class DatabaseNotSet extends ExpectedError {
+  override readonly name = 'DatabaseNotSet';
+  readonly exitCode = EXIT.usage;
+}
+
 /** The server is too old for daybook's SQL. */
 export class DatabaseUnsupported extends ExpectedError {
   override readonly name = 'DatabaseUnsupported';

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { processNotifications } from '../../../src/options/notifications/process.ts';
 import { freeSpace } from '../../../src/store/engine/database.ts';
-import { freshEmbedded } from '../../support/database.ts';
+import { freshEmbedded } from '../embedded/fresh.ts';
 import { KEYS, NOW } from './support.ts';
 
 let database: Awaited<ReturnType<typeof freshEmbedded>>;

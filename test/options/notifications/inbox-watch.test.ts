@@ -1,5 +1,6 @@
 /** What the inbox tells people, from what is left in it. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { troublesOf } from '../../../src/options/alerts/outbox.ts';
 import { createInboxWatch, type InboxWatch } from '../../../src/options/notifications/watch.ts';
 import { freshDatabase, type ServerDatabase } from '../../support/database.ts';
 
@@ -10,6 +11,9 @@ beforeEach(async () => {
 afterEach(() => database.close());
 
 const left = (...numbers: number[]) => numbers.map((number) => ({ number, problem: 'no key opens it' }));
+/** A look at this time. */
+const look = (watch: InboxWatch, now: Date) =>
+  watch.check(troublesOf(database.db, { targets: ['json a'], now }), now);
 const titles = async () => {
   const rows = await database.db.selectFrom('alert').select('content').orderBy('raised_at').execute();
   return rows.map(({ content }) => (content as { readonly title: string }).title);
@@ -17,8 +21,7 @@ const titles = async () => {
 
 test('what cannot be opened is told, once a day, and anew after all of it was opened', async () => {
   const watch = createInboxWatch(() => 0);
-  const check = (day: number) =>
-    watch.check(database.db, { targets: ['json a'], now: new Date(day * 86_400_000) });
+  const check = (day: number) => look(watch, new Date(day * 86_400_000));
   watch.onLeft(left(1, 2, 3, 4));
   await check(1);
   await check(1.5);
@@ -39,11 +42,10 @@ test('what cannot be opened is told, once a day, and anew after all of it was op
 test('what is left and could not be told is told by the next look', async () => {
   const watch = createInboxWatch(() => 0);
   watch.onLeft(left(1));
-  const raising = { targets: ['json a'], now: new Date(0) };
   await database.db.schema.alterTable('alert').renameTo('alert_away').execute();
-  await expect(watch.check(database.db, raising)).rejects.toThrow('alert');
+  await expect(look(watch, new Date(0))).rejects.toThrow('alert');
   await database.db.schema.alterTable('alert_away').renameTo('alert').execute();
-  await watch.check(database.db, raising);
+  await look(watch, new Date(0));
   expect(await titles()).toHaveLength(1);
 });
 
@@ -53,8 +55,7 @@ test('an attack that one of two processes still sees is not over because the oth
     InboxWatch,
     InboxWatch,
   ];
-  const check = (watch: InboxWatch) =>
-    watch.check(database.db, { targets: ['json a'], now: new Date(hours * 3_600_000) });
+  const check = (watch: InboxWatch) => look(watch, new Date(hours * 3_600_000));
   const flood = (): void => {
     for (let post = 0; post < 10; post += 1)
       flooded.onRefusal({ route: '-', status: 200, reason: 'unknown path, beyond what is kept' });

@@ -1,7 +1,8 @@
 /** When a run that workers did has its end, with which exit code, and what is told of it. */
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
-import { listAlerts } from '../../../src/alerts/outbox.ts';
+import { listAlerts } from '../../../src/options/alerts/outbox.ts';
+import { runAlerts } from '../../../src/options/alerts/run-end.ts';
 import { finishQueuedRun, finishWaitingRuns } from '../../../src/options/queue/end-run.ts';
 import { installQueue } from '../../../src/options/queue/queue.ts';
 import type { Database } from '../../../src/store/engine/database.ts';
@@ -69,7 +70,7 @@ test('breaks that a worker found before it died for good are told with the end o
     nth: 5,
   } as const;
   const stage = await openStage({ scenario: scenario({ entriesPerDay: 20, planted: [planted] }) });
-  const alerts = { targets: ['json 1'], direct: vi.fn(), onProblem: vi.fn(), onSuccess: vi.fn() };
+  const receivers = { targets: ['json 1'], direct: vi.fn(), onProblem: vi.fn(), onSuccess: vi.fn() };
   await stage.run({});
   const { db } = stage.app.database;
   await installQueue(db);
@@ -78,7 +79,7 @@ test('breaks that a worker found before it died for good are told with the end o
   );
   await sql`UPDATE task SET state = 'waiting', exit_code = NULL, holder = NULL, finished_at = NULL
     WHERE kind = 'run'`.execute(db);
-  expect(await finishWaitingRuns(stage.deps({ alerts }))).toEqual([1]);
+  expect(await finishWaitingRuns(stage.deps({ alerts: runAlerts(receivers) }))).toEqual([1]);
   expect((await listAlerts(db, 10)).map(({ kind }) => kind).sort()).toEqual(['failed-night', 'new-break']);
   await stage.close();
 });

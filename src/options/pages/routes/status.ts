@@ -1,11 +1,10 @@
 /** `/status`: how it stands, by the functions that `daybook status` uses. */
 import { statusPage } from '../html/status.ts';
 import { ageOf, CheckedBeyond, remarksOf, zoneRemark, StatusLists } from '../../../run/status-text.ts';
-import { oldestMs } from '../../../run/alerts/watch.ts';
-import { isAlerting } from '../../../run/alerts/at-end.ts';
+import { alertsOf } from '../../../run/alerts.ts';
 import { healthOf, overviewOf } from '../../../run/health.ts';
+import { oldestMs } from '../../../run/schedule/due.ts';
 import { statusOf } from '../../../run/status.ts';
-import { undelivered } from '../../../alerts/outbox.ts';
 import { maySee, type Asked, type PagesContext, PageRefusal, type MakePage } from './context.ts';
 
 const MERCHANTS_A_PAGE = 50;
@@ -28,10 +27,10 @@ export const showStatus: MakePage = async (context, asked) => {
   const lists = new StatusLists(zone);
   for (const status of statuses) lists.add(status);
   const health = person.merchants === null ? await healthOf(db, options) : null;
+  const alerts = health && (await alertsOf(settings));
   return statusPage(view, {
     ...{ health, maxAgeMs, checked: checked.lines() },
-    remarks:
-      health === null ? [] : remarksOf(health, isAlerting(settings) ? await undelivered(db) : null, zone),
+    remarks: health === null ? [] : remarksOf(health, alerts && (await alerts.undelivered(db)), zone),
     zoneRemark: zoneRemark(platform.timeZoneProof),
     merchants: statuses,
     lists: lists.of(statuses),

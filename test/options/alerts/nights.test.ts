@@ -1,26 +1,38 @@
 /** What people are notified of real nights, as a receiver gets it. */
-import { moneyText } from '../../src/ledger/money.ts';
+import { moneyText } from '../../../src/ledger/money.ts';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Kysely } from 'kysely';
-import { deliverDue } from '../../src/alerts/deliver.ts';
-import { targetsOf } from '../../src/alerts/targets.ts';
-import { PlatformRejected } from '../../src/platform/errors.ts';
-import { finishAlerting, isLeftToOthers, type EndedRun } from '../../src/run/alerts/at-end.ts';
-import { checkForMissedRun, checkForUnfinishedRuns, oldestMs } from '../../src/run/alerts/watch.ts';
-import type { RunDeps, RunRequest } from '../../src/run/active-run.ts';
-import type { ScenarioInput } from '../../src/options/sandbox/scenario.ts';
-import { recordAuditEvent } from '../../src/store/audit.ts';
-import { openDatabase } from '../../src/store/engine/connection.ts';
-import { acquireLease, merchantLease } from '../../src/store/engine/lease.ts';
-import type { DB } from '../../src/store/engine/schema.ts';
-import { startRun } from '../../src/store/runs.ts';
-import { startFaultyWire } from '../support/faulty-wire.ts';
-import { startReceiver, type Receiver } from '../support/receivers.ts';
-import { FROM, MERCHANT, NIGHT, openStage, OTHER, scenario, TO, ZONE, type Stage } from '../support/stage.ts';
-import { shortAndLong } from '../support/short-and-long.ts';
+import { deliverDue } from '../../../src/options/alerts/deliver.ts';
+import { targetsOf } from '../../../src/options/alerts/targets.ts';
+import { PlatformRejected } from '../../../src/platform/errors.ts';
+import { checkForMissedRun, checkForUnfinishedRuns } from '../../../src/options/alerts/watch.ts';
+import type { RunDeps, RunRequest } from '../../../src/run/active-run.ts';
+import type { EndedRun } from '../../../src/run/alerts.ts';
+import { oldestMs } from '../../../src/run/schedule/due.ts';
+import { isLeftToOthers } from '../../../src/run/verdict/exit-codes.ts';
+import type { ScenarioInput } from '../../../src/options/sandbox/scenario.ts';
+import { recordAuditEvent } from '../../../src/store/audit.ts';
+import { openDatabase } from '../../../src/store/engine/connection.ts';
+import { acquireLease, merchantLease } from '../../../src/store/engine/lease.ts';
+import type { DB } from '../../../src/store/engine/schema.ts';
+import { startRun } from '../../../src/store/runs.ts';
+import { startFaultyWire } from '../../support/faulty-wire.ts';
+import { startReceiver, type Receiver } from '../../support/receivers.ts';
+import {
+  FROM,
+  MERCHANT,
+  NIGHT,
+  openStage,
+  OTHER,
+  scenario,
+  TO,
+  ZONE,
+  type Stage,
+} from '../../support/stage.ts';
+import { shortAndLong } from '../../support/short-and-long.ts';
 
 const { merchantNo } = MERCHANT;
 let stage: Stage;
@@ -50,6 +62,7 @@ const open = async (change: Partial<ScenarioInput> = {}): Promise<void> => {
   stage = await openStage({ scenario: scenario({ entriesPerDay: 20, ...change }), settings: settings() });
 };
 const dbOf = () => stage.app.database.db;
+const targetKeys = () => targetsOf(stage.app.settings).map(({ key }) => key);
 /** A night of the merchant. */
 const night = (request: Partial<RunRequest> = {}, change: Partial<RunDeps> = {}) =>
   stage.run({ range: null, ...request }, change);
@@ -171,7 +184,7 @@ describe('a failed night', () => {
     });
     const look = () =>
       checkForUnfinishedRuns(dbOf(), {
-        ...{ targets: stage.app.alerts!.targets, now: stage.app.now(), zone: ZONE },
+        ...{ targets: targetKeys(), now: stage.app.now(), zone: ZONE },
         ...{
           ledgerJobs: ['nightly', 'resweep'],
           otherJobs: ['reference'],
@@ -199,7 +212,7 @@ test('a night that was missed is told once, once a day, and is over with the nex
   expect(maxAgeMs).toBe(26 * 3_600_000);
   const look = () =>
     checkForMissedRun(dbOf(), [merchantNo, 'NEVER-READ'], {
-      ...{ targets: stage.app.alerts!.targets, now: stage.app.now(), zone: ZONE, maxAgeMs },
+      ...{ targets: targetKeys(), now: stage.app.now(), zone: ZONE, maxAgeMs },
     });
   stage.setNow('2026-03-07T03:30:00+08:00');
   await look();
@@ -403,8 +416,8 @@ test(
       await on.selectFrom('run').select('id').execute();
       return true;
     };
-    const deps = { db, now, zone: ZONE, ...(alerts !== undefined && { alerts }) };
-    expect(await finishAlerting(deps, ended, { finish, isAway: true })).toBe(false);
+    const deps = { db, now, zone: ZONE };
+    expect(await alerts!.finish(deps, ended, { finish, isAway: true })).toBe(false);
     expect(hook.documents()).toMatchObject([
       { kind: 'failed-night', text: 'the database did not answer', runId: 7 },
     ]);
@@ -425,8 +438,8 @@ test('a night that lost a lease while the database is there is told through the 
     ...NIGHT_ENDED_4,
     reasons: [{ exitCode: 4, what: 'the lease was lost', todo: null }],
   };
-  const deps = { db: dbOf(), now, zone: ZONE, ...(alerts !== undefined && { alerts }) };
-  expect(await finishAlerting(deps, ended, { finish: () => Promise.resolve(true), isAway: true })).toBe(true);
+  const deps = { db: dbOf(), now, zone: ZONE };
+  expect(await alerts!.finish(deps, ended, { finish: () => Promise.resolve(true), isAway: true })).toBe(true);
   expect(hook.received).toEqual([]);
   expect(kinds(await reported())).toEqual(['failed-night']);
   await night();
@@ -437,7 +450,7 @@ test('a night that left busy merchants to others has not failed, nor for a look 
   await open();
   await range();
   const { alerts, now } = stage.deps();
-  const deps = { db: dbOf(), now, zone: ZONE, ...(alerts !== undefined && { alerts }) };
+  const deps = { db: dbOf(), now, zone: ZONE };
   const busy = { exitCode: 4, what: 'M is busy: another run is at work', todo: null } as const;
   const ended: EndedRun = {
     ...NIGHT_ENDED_4,
@@ -445,7 +458,7 @@ test('a night that left busy merchants to others has not failed, nor for a look 
     reasons: [busy],
   };
   const finish = (): Promise<boolean> => Promise.resolve(true);
-  await finishAlerting(deps, ended, { finish });
+  await alerts!.finish(deps, ended, { finish });
   await dbOf()
     .updateTable('run')
     .set({ exit_code: 4, is_night: true, figures: { leftToOthers: isLeftToOthers(ended) } })
@@ -453,7 +466,7 @@ test('a night that left busy merchants to others has not failed, nor for a look 
   const look = () =>
     checkForUnfinishedRuns(dbOf(), {
       ...{
-        targets: alerts!.targets,
+        targets: targetKeys(),
         now: stage.app.now(),
         zone: ZONE,
         merchants: () => Promise.resolve([merchantNo]),
@@ -462,7 +475,7 @@ test('a night that left busy merchants to others has not failed, nor for a look 
     });
   await look();
   expect(await reported()).toEqual([]);
-  await finishAlerting(deps, { ...ended, reasons: [busy, { ...busy, what: 'N: refused' }] }, { finish });
+  await alerts!.finish(deps, { ...ended, reasons: [busy, { ...busy, what: 'N: refused' }] }, { finish });
   expect(kinds(await reported())).toEqual(['failed-night']);
   await dbOf().deleteFrom('alert_condition').execute();
   stage.setNow('2026-03-06T02:31:00+08:00');

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { forgetDirectlySent, sendDirectOnceADay } from '../../src/alerts/deliver.ts';
-import { targetsOf } from '../../src/alerts/targets.ts';
-import { createFailingTicks } from '../../src/cli/alerts.ts';
-import type { AlertContent } from '../../src/alerts/alert.ts';
-import { loadSettings } from '../../src/settings/load.ts';
-import { startReceiver, type Receiver } from '../support/receivers.ts';
+import { forgetDirectlySent, sendDirectOnceADay } from '../../../src/options/alerts/deliver.ts';
+import { targetsOf } from '../../../src/options/alerts/targets.ts';
+import { createFailingTicks } from '../../../src/options/alerts/process.ts';
+import type { AlertContent } from '../../../src/run/alerts.ts';
+import { loadSettings } from '../../../src/settings/load.ts';
+import { startReceiver, type Receiver } from '../../support/receivers.ts';
 
 let folder: string;
 let hook: Receiver;

@@ -2,19 +2,20 @@
 import { randomUUID } from 'node:crypto';
 import { sql, type Kysely } from 'kysely';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { finishAlerting, type EndedRun, type RunAlerts } from '../../src/run/alerts/at-end.ts';
-import { listAlerts } from '../../src/alerts/outbox.ts';
-import { recordAuditEvent } from '../../src/store/audit.ts';
-import { unreportedDownloads } from '../../src/run/alerts/alert-events.ts';
-import { acquireLease, merchantLease } from '../../src/store/engine/lease.ts';
-import { openDatabase } from '../../src/store/engine/connection.ts';
-import type { DB } from '../../src/store/engine/schema.ts';
-import { rowsLookedAt } from '../store/rows-looked-at.ts';
-import { FROM, MERCHANT, openStage, OTHER, scenario, TO, ZONE, type Stage } from '../support/stage.ts';
+import { finishAlerting, runAlerts, type Receivers } from '../../../src/options/alerts/run-end.ts';
+import type { EndedRun } from '../../../src/run/alerts.ts';
+import { listAlerts } from '../../../src/options/alerts/outbox.ts';
+import { recordAuditEvent } from '../../../src/store/audit.ts';
+import { unreportedDownloads } from '../../../src/options/alerts/revisions.ts';
+import { acquireLease, merchantLease } from '../../../src/store/engine/lease.ts';
+import { openDatabase } from '../../../src/store/engine/connection.ts';
+import type { DB } from '../../../src/store/engine/schema.ts';
+import { rowsLookedAt } from '../../store/rows-looked-at.ts';
+import { FROM, MERCHANT, openStage, OTHER, scenario, TO, ZONE, type Stage } from '../../support/stage.ts';
 
 const { merchantNo } = MERCHANT;
 let stage: Stage;
-let alerts: RunAlerts;
+let alerts: Receivers;
 beforeEach(() => {
   alerts = { targets: ['json 1'], direct: vi.fn(), onProblem: vi.fn(), onSuccess: vi.fn() };
 });
@@ -116,22 +117,25 @@ test('a good night that left a busy merchant out is no recovery, and no good nig
   const finish = (): Promise<boolean> => Promise.resolve(true);
   await finishAlerting({ db: dbOf(), now: stage.app.now, zone: ZONE, alerts }, failed, { finish });
   await acquireLease(dbOf(), { name: merchantLease(OTHER.merchantNo), holder: 'other:1:-', ttlMs: 60_000 });
-  const report = await stage.run({ range: null, merchants: [MERCHANT, OTHER] }, { alerts });
+  const report = await stage.run(
+    { range: null, merchants: [MERCHANT, OTHER] },
+    { alerts: runAlerts(alerts) },
+  );
   expect(report.exitCode).toBe(0);
   expect((await kinds()).map(([kind]) => kind)).toEqual(['failed-night']);
   expect(alerts.onSuccess).not.toHaveBeenCalled();
-  await stage.run({ range: null }, { alerts });
+  await stage.run({ range: null }, { alerts: runAlerts(alerts) });
   expect((await kinds()).map(([kind]) => kind).sort()).toEqual(['failed-night', 'recovered']);
   expect(alerts.onSuccess).toHaveBeenCalledTimes(1);
 });
 
 test('whether somebody had downloaded a revised day is not claimed where it is not known', async () => {
   await open();
-  await stage.run({ range: { from: FROM, to: TO } }, { alerts });
+  await stage.run({ range: { from: FROM, to: TO } }, { alerts: runAlerts(alerts) });
   const [entry] = stage.sandbox.entriesOf(merchantNo);
   stage.sandbox.amend(merchantNo, entry!.batchNo, { busiType: 'CORRECTED' });
   await dbOf().schema.alterTable('audit_event').renameTo('audit_away').execute();
-  await stage.run({ range: { from: FROM, to: TO } }, { alerts });
+  await stage.run({ range: { from: FROM, to: TO } }, { alerts: runAlerts(alerts) });
   await dbOf().schema.alterTable('audit_away').renameTo('audit_event').execute();
   const [{ kind, content }] = (await listAlerts(dbOf(), 1)) as [
     Awaited<ReturnType<typeof listAlerts>>[number],

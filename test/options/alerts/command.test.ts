@@ -9,11 +9,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { openDatabase } from '../../src/store/engine/connection.ts';
-import { addMerchant } from '../../src/store/merchants.ts';
-import { startMailbox, startReceiver, type Mailbox, type Receiver } from '../support/receivers.ts';
-import { MERCHANT, openStage, scenario, type Stage } from '../support/stage.ts';
-import { daybook, envOf, startDaybook, type Env } from './daybook.ts';
+import { openDatabase } from '../../../src/store/engine/connection.ts';
+import { addMerchant } from '../../../src/store/merchants.ts';
+import { hasEmbedded } from '../../support/database.ts';
+import { startMailbox, startReceiver, type Mailbox, type Receiver } from '../../support/receivers.ts';
+import { MERCHANT, openStage, scenario, type Stage } from '../../support/stage.ts';
+import { daybook, envOf, startDaybook, type Env } from '../../cli/daybook.ts';
 
 const SECRET = 'a secret of the receiver';
 const NIGHTS_MS = 60_000;
@@ -196,7 +197,7 @@ describe('a night that cannot begin', () => {
     await serve.ended;
   }, 90_000);
 
-  test.each([
+  test.runIf(hasEmbedded).each([
     ['since the last good one', true],
     ['since the first one that could not begin', false],
   ])(

@@ -5,15 +5,15 @@ import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { exitCodeOf } from '../../src/run/verdict/exit-codes.ts';
-import { openDatabase } from '../../src/store/engine/connection.ts';
-import { embeddedDatabase } from '../../src/store/engine/embedded.ts';
+import { exitCodeOf } from '../../../src/run/verdict/exit-codes.ts';
+import { openDatabase } from '../../../src/store/engine/connection.ts';
+import { embeddedDatabase } from '../../../src/options/embedded/database.ts';
 import {
   EMBEDDED_POSTGRES_MAJOR,
   openingTrouble,
   statementTrouble,
-} from '../../src/store/engine/embedded-folder.ts';
-import { daybook } from '../cli/daybook.ts';
+} from '../../../src/options/embedded/folder.ts';
+import { daybook } from '../../cli/daybook.ts';
 
 /** Creating an embedded database takes seconds. */
 const SLOW_MS = 180_000;

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setImmediate as loopTurn } from 'node:timers/promises';
 import { Kysely, PGliteDialect, type PGliteDialectConfig } from 'kysely';
 import { loadFor } from '../../host/packages.ts';
-import { COLUMN_PARSERS, type Database } from './database.ts';
+import { COLUMN_PARSERS, type Database } from '../../store/engine/database.ts';
 import {
   openingTrouble,
   statementTrouble,
@@ -17,10 +17,10 @@ import {
   closeFiles,
   ownFiles,
   ownFolder,
-} from './embedded-folder.ts';
-import type { DB } from './schema.ts';
-import { retryingDialect, type RetryOptions } from './retrying-dialect.ts';
-import { troubleOf } from './errors.ts';
+} from './folder.ts';
+import type { DB } from '../../store/engine/schema.ts';
+import { retryingDialect, type RetryOptions } from '../../store/engine/retrying-dialect.ts';
+import { troubleOf } from '../../store/engine/errors.ts';
 
 type DialectPglite = Extract<PGliteDialectConfig['pglite'], { closed: boolean }>;
 type Query = DialectPglite['query'];

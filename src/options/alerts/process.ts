@@ -1,132 +1,34 @@
-/** `alerts`, and the alerts of all commands: sent at the end of a command, or in the background of a long-running one. */
-import { messageOf } from '../ledger/text.ts';
-import type { Command } from 'commander';
+/** The alerts of all commands: sent at the end of a command, or in the background of a long-running one. */
+import type { Kysely } from 'kysely';
+import type { Logger } from 'pino';
+import { jobs } from '../../../jobs/all.ts';
+import { messageOf } from '../../ledger/text.ts';
+import type { AlertContent, AlertingApp, AlertingOptions, Alerts, Purpose } from '../../run/alerts.ts';
+import { clockOf } from '../../run/app.ts';
+import { oldestMs } from '../../run/schedule/due.ts';
+import type { SettingsWithoutPlatform } from '../../settings/settings.ts';
+import { openDatabase } from '../../store/engine/connection.ts';
+import { EmbeddedDatabaseBusy, isDatabaseTrouble } from '../../store/engine/errors.ts';
+import { LeaseHeld } from '../../store/engine/lease.ts';
+import type { DB } from '../../store/engine/schema.ts';
+import { activeMerchants } from '../../store/merchants.ts';
 import {
-  alertOf,
-  listAlerts,
-  type DeliveryRow,
-  type ListedAlert,
-  claimWatchdogCheck,
-  raiseCondition,
-  type WatchdogCheck,
-} from '../alerts/outbox.ts';
-import {
-  sendDirect,
   deliverDue,
-  keepAlerting,
   forgetDirectlySent,
+  keepAlerting,
   lastSuccess,
   recordLastSuccess,
   sendDirectOnceADay,
-} from '../alerts/deliver.ts';
-import { jobs } from '../../jobs/all.ts';
-import { ABOUT_NO_MERCHANT, type AlertContent } from '../alerts/alert.ts';
-import { targetsOf, type Target } from '../alerts/targets.ts';
-import { notStarted, type NotBegun } from '../run/alerts/run-alerts.ts';
-import { checkForMissedRun, checkForUnfinishedRuns, oldestMs } from '../run/alerts/watch.ts';
-import { clockOf } from '../run/app.ts';
-import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
-import type { SettingsWithoutPlatform } from '../settings/settings.ts';
-import { openDatabase } from '../store/engine/connection.ts';
-import { EmbeddedDatabaseBusy, isDatabaseTrouble } from '../store/engine/errors.ts';
-import { LeaseHeld } from '../store/engine/lease.ts';
-import type { DB } from '../store/engine/schema.ts';
-import { activeMerchants } from '../store/merchants.ts';
-import { answer, offlineSettings, print } from './context.ts';
-import { lines, table, type Times } from './output/text.ts';
-import type { Kysely } from 'kysely';
-import type { Logger } from 'pino';
-
-const SHOWN = 100;
-
-const TEST: AlertContent = {
-  kind: 'test',
-  title: 'a test',
-  sentences: ['This is a test of `daybook alerts test`. Nothing has happened.'],
-  todo: 'nothing',
-  ...ABOUT_NO_MERCHANT,
-};
-
-export function alertsCommand(alerts: Command): void {
-  alerts
-    .command('test')
-    .description('send a test to each target, and say which took it; ends with 4 if one did not')
-    .action(async (_flags: object, self: Command) => {
-      const settings = offlineSettings(self);
-      const targets = targetsOf(settings);
-      if (targets.length === 0) {
-        throw new UsageError(
-          'no alerts are set up: set DAYBOOK_ALERT_URL, or DAYBOOK_ALERT_MAIL_TO, DAYBOOK_ALERT_MAIL_FROM and DAYBOOK_SMTP_URL.',
-        );
-      }
-      const results = await sendDirect(targets, TEST, { now: clockOf(settings) });
-      print(self, {
-        document: results,
-        text: table(
-          ['target', '~result'],
-          results.map(({ target, problem }) => [target, problem ?? 'took the test']),
-        ),
-        exitCode: results.every(({ problem }) => problem === null) ? EXIT.done : EXIT.incomplete,
-      });
-    });
-  alerts
-    .command('list')
-    .description(`alerts and their delivery, newest first, up to ${SHOWN}`)
-    .action((_flags: object, self: Command) =>
-      answer(self, async ({ db, settings, times }) => {
-        const targets = targetsOf(settings);
-        const listed = await listAlerts(db, SHOWN);
-        return {
-          document: listed.map((one) => documentOf(one, targets)),
-          text: listed.length === 0 ? 'no alerts yet' : listText(listed, targets, times),
-        };
-      }),
-    );
-}
-
-const nameOf = (key: string, targets: readonly Target[]): string =>
-  targets.find((target) => target.key === key)?.name ?? `${key.split(' ')[0] ?? ''}, no longer set`;
-
-function documentOf(listed: ListedAlert, targets: readonly Target[]) {
-  const { id, kind, title, sentences, todo, merchants, merchantCount, days, since, runId, raisedAt } =
-    alertOf(listed);
-  return {
-    ...{ id, kind, title, sentences, todo, merchants, merchantCount, days, since, runId, raisedAt },
-    deliveries: listed.deliveries.map((one) => ({ ...one, target: nameOf(one.target, targets) })),
-  };
-}
-
-const stateText = ({ state, attempts, problem }: DeliveryRow): string =>
-  state === 'sent' || problem === null
-    ? state
-    : `${state} after ${attempts === 1 ? '1 try' : `${attempts} tries`}: ${problem}`;
-
-const listText = (listed: readonly ListedAlert[], targets: readonly Target[], times: Times): string =>
-  lines(
-    table(
-      ['at', 'kind', '~what', '~to'],
-      listed.map((one) => [
-        times.at(one.raisedAt),
-        one.kind,
-        alertOf(one).title,
-        one.deliveries
-          .map((delivery) => `${nameOf(delivery.target, targets)}: ${stateText(delivery)}`)
-          .join('; '),
-      ]),
-    ),
-    times.note,
-    listed.length === SHOWN && `only the newest ${SHOWN} are shown`,
-  );
+} from './deliver.ts';
+import { notStarted, SERVE } from './nights.ts';
+import { claimWatchdogCheck, raiseCondition, troublesOf, undelivered, type WatchdogCheck } from './outbox.ts';
+import { openRunAlerts } from './run-end.ts';
+import { targetsOf } from './targets.ts';
+import { checkForMissedRun, checkForUnfinishedRuns } from './watch.ts';
 
 /** A command that ends waits this long for receivers. What is left is sent by the next one. */
 const AT_END_MS_MAX = 5_000;
 const TRY_AT_END_MS_MAX = 4_000;
-
-interface AlertingApp {
-  readonly database: { readonly db: Kysely<DB> };
-  readonly now: () => Date;
-  readonly settings: SettingsWithoutPlatform;
-}
 
 function partsOf({ database: { db }, now, settings }: AlertingApp, log: Logger) {
   const targets = targetsOf(settings);
@@ -136,11 +38,17 @@ function partsOf({ database: { db }, now, settings }: AlertingApp, log: Logger) 
 }
 
 /** Sends what is due, in bounded time. Never rejects, so that it changes the end of no command. */
-export async function deliverAtEnd(app: AlertingApp, log: Logger): Promise<void> {
+async function deliverAtEnd(app: AlertingApp, log: Logger): Promise<void> {
   const { db, now, targets, onFailed, onFault } = partsOf(app, log);
   if (targets.length === 0) return;
   const signal = AbortSignal.timeout(AT_END_MS_MAX);
   await deliverDue({ db, now, targets, onFailed, signal, timeoutMs: TRY_AT_END_MS_MAX }).catch(onFault);
+}
+
+/** Checks whatever other processes do, and sends what is due. */
+async function checkNow(app: AlertingApp, log: Logger, maxAgeMs: number | null): Promise<void> {
+  await runWatchdog(app, { maxAgeMs, always: true });
+  await deliverAtEnd(app, log);
 }
 
 /** The merchants whose ledgers are read: the active ones in the database, and the one in the settings. */
@@ -191,17 +99,31 @@ export async function runWatchdog(
   });
 }
 
-/**
- * Sends alerts and runs `check` in the background of `work`, and sends once more at its end. Without alert targets, it
- * only works. `check` raises alerts of the process itself.
- */
-export async function withAlerting<Result>(
+/** What a process of this purpose checks in the background of its work. */
+function checksOf(
+  app: AlertingApp,
+  keys: readonly string[],
+  { purpose = 'night', check }: AlertingOptions,
+): () => Promise<void> {
+  const { database, now } = app;
+  let hasBegun = false;
+  return async () => {
+    const troubles = troublesOf(database.db, { targets: keys, now: now() });
+    if (purpose === 'serve' && !hasBegun) await troubles.end(SERVE);
+    hasBegun = true;
+    await check?.(troubles);
+    await runWatchdog(app, { seesRuns: purpose === 'night' });
+  };
+}
+
+/** As `Alerts` says. Without alert targets, it only works. */
+async function withAlerting<Result>(
   app: AlertingApp,
   log: Logger,
   work: () => Promise<Result>,
-  check: () => Promise<unknown> = () => runWatchdog(app),
+  options: AlertingOptions = {},
 ): Promise<Result> {
-  const { db, now, targets, onFailed, onFault } = partsOf(app, log);
+  const { db, now, targets, keys, onFailed, onFault } = partsOf(app, log);
   if (targets.length === 0) return work();
   const stop = new AbortController();
   const { signal } = stop;
@@ -209,7 +131,7 @@ export async function withAlerting<Result>(
     // The last delivery is bounded, as the process is stopping.
     deliver: () =>
       signal.aborted ? deliverAtEnd(app, log) : deliverDue({ db, now, targets, onFailed, signal }),
-    runWatchdog: check,
+    runWatchdog: checksOf(app, keys, options),
     onFault,
     signal,
   });
@@ -226,17 +148,17 @@ export async function withAlerting<Result>(
  * day; nothing where another process is at work and runs succeed. Returns whether it is reported or need not be.
  * Never rejects.
  */
-export async function reportNotStarted(
+async function reportNotStarted(
   settings: SettingsWithoutPlatform,
   error: unknown,
   log: Logger,
-  what: NotBegun = 'night',
+  purpose: Purpose = 'night',
 ): Promise<boolean> {
   const targets = targetsOf(settings);
   if (targets.length === 0 || error instanceof LeaseHeld) return true;
   const now = clockOf(settings);
   if (error instanceof EmbeddedDatabaseBusy && !(await isRunMissed(settings, now()))) return true;
-  const { condition, content } = notStarted(error, what);
+  const { condition, content } = notStarted(error, purpose);
   try {
     if (isDatabaseTrouble(error)) throw error;
     const database = await openDatabase(settings);
@@ -272,7 +194,7 @@ async function isRunMissed({ dataDir, schedule }: SettingsWithoutPlatform, now: 
  * Reports the error that ended a run started in this app, unless reported as the end of its run, or another run is at
  * work. Never rejects.
  */
-export async function reportThrown(app: AlertingApp, error: unknown, log: Logger): Promise<void> {
+async function reportThrown(app: AlertingApp, error: unknown, log: Logger): Promise<void> {
   const { db, now, keys } = partsOf(app, log);
   if (keys.length === 0 || error instanceof LeaseHeld) return;
   const { condition, content } = notStarted(error);
@@ -325,3 +247,16 @@ export function createFailingTicks(
     },
   };
 }
+
+export const alertsOfCommands: Alerts = {
+  ofRuns: openRunAlerts,
+  ...{
+    deliverAtEnd,
+    checkNow,
+    withAlerting,
+    reportNotStarted,
+    reportThrown,
+    createFailingTicks,
+    undelivered,
+  },
+};

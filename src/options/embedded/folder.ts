@@ -4,7 +4,13 @@
  */
 import { readdir, readFile, writeFile, chmod, mkdir, stat, statfs } from 'node:fs/promises';
 import { join, dirname } from 'node:path';
-import { codeOf, DatabaseUnusable, EmbeddedDatabaseBusy, DatabaseFull, troubleOf } from './errors.ts';
+import {
+  codeOf,
+  DatabaseUnusable,
+  EmbeddedDatabaseBusy,
+  DatabaseFull,
+  troubleOf,
+} from '../../store/engine/errors.ts';
 import { thisHolder } from '../../host/process-identity.ts';
 import { chmodText, isTooOpen, modeText, makeFolder } from '../../host/files.ts';
 import { ExpectedError } from '../../ledger/ending.ts';

@@ -2,13 +2,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import { claimDeliveries, giveUpOld, noteFailed, noteSent, type Claimed, alertOf } from './outbox.ts';
-import { isLostOrRolledBack, retry } from '../store/engine/retry.ts';
-import type { DB } from '../store/engine/schema.ts';
+import { isLostOrRolledBack, retry } from '../../store/engine/retry.ts';
+import type { DB } from '../../store/engine/schema.ts';
 import { type Target, causeOf, type Sending, type Sent } from './targets.ts';
 import { randomUUID } from 'node:crypto';
 import { rm, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { AlertContent } from './alert.ts';
+import type { AlertContent } from '../../run/alerts.ts';
 
 const TRY_MS_MAX = 5_000;
 const AT_ONCE = 16;

@@ -1,10 +1,10 @@
 /** The places that alerts go to, from the settings: webhooks and mail, each tried once in bounded time. */
 import { createHmac, createHash } from 'node:crypto';
-import type { SettingsWithoutPlatform, AlertSettings } from '../settings/settings.ts';
+import type { SettingsWithoutPlatform, AlertSettings } from '../../settings/settings.ts';
 import { type Alert, documentOf, slackDocument, linesOf } from './alert.ts';
-import type { Webhook } from '../settings/values/addresses.ts';
-import { isLoopback } from '../host/addresses.ts';
-import { loadFor } from '../host/packages.ts';
+import type { Webhook } from '../../settings/values/addresses.ts';
+import { isLoopback } from '../../host/addresses.ts';
+import { loadFor } from '../../host/packages.ts';
 
 export interface Target {
   /**

@@ -1,40 +1,5 @@
-/** What an alert is, and what people read of it. Pure. */
-import { counted } from '../ledger/text.ts';
-
-/** What an alert is about, and the heading in docs/runbook.md that says what to do. */
-export const RUNBOOK_HEADINGS = {
-  'failed-night': 'Alert: a night failed',
-  recovered: 'Alert: recovered',
-  'missed-night': 'Alert: a night was missed',
-  'new-break': 'Alert: a new break',
-  amendment: 'Alert: published days were revised',
-  'revised-download': 'Alert: a downloaded day was revised',
-  'not-serving': 'Alert: results are not taken in',
-  'inbox-attack': 'Alert: unknown senders post to the inbox',
-  'key-problem': 'Alert: a key or token does not work',
-  test: 'Alert: a test',
-} as const;
-
-export type AlertKind = keyof typeof RUNBOOK_HEADINGS;
-
-/** An alert without its number. It holds no token and no personal data. */
-export interface AlertContent {
-  readonly kind: AlertKind;
-  readonly title: string;
-  /** What happened, one sentence each; the first few where there are very many. */
-  readonly sentences: readonly string[];
-  readonly todo: string;
-  readonly merchants: readonly string[];
-  readonly merchantCount: number;
-  readonly days: readonly string[];
-  readonly since: Date | null;
-  readonly runId: number | null;
-}
-
-/** Of an alert about the installation. */
-export const ABOUT_NO_MERCHANT = {
-  ...{ merchants: [], merchantCount: 0, days: [], since: null, runId: null },
-} satisfies Partial<AlertContent>;
+/** What people read of an alert. Pure. */
+import { RUNBOOK_HEADINGS, type AlertContent } from '../../run/alerts.ts';
 
 export interface Alert extends AlertContent {
   /** The same for each try and each receiver. */
@@ -101,13 +66,4 @@ export function slackDocument(alert: Alert) {
       ...mrkdwn(lines.slice(alert.sentences.length + 1).join('\n')),
     ],
   };
-}
-
-export const NAMED_MAX = 5;
-
-export function firstSentences(sentences: readonly string[], where: string): string[] {
-  const more = sentences.length - NAMED_MAX;
-  return more <= 0
-    ? [...sentences]
-    : [...sentences.slice(0, NAMED_MAX), `and ${counted(more, 'more', 'more')}: ${where}`];
 }

@@ -1,14 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { filesPage } from '../../../scripts/reference/files.ts';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { EmbeddedDatabaseBusy } from '../../src/store/engine/errors.ts';
-import { lockFolder } from '../../src/store/engine/embedded-folder.ts';
-import { thisHolder } from '../../src/host/process-identity.ts';
+import { EmbeddedDatabaseBusy } from '../../../src/store/engine/errors.ts';
+import { lockFolder } from '../../../src/options/embedded/folder.ts';
+import { thisHolder } from '../../../src/host/process-identity.ts';
 
-const LOCK = new URL('../../src/store/engine/embedded-folder.ts', import.meta.url).href;
+const LOCK = new URL('../../../src/options/embedded/folder.ts', import.meta.url).href;
 
 let home: string;
 let folder: string;
@@ -40,4 +41,12 @@ it('the lock is refused while its process runs, and free once that is killed', a
   child.kill('SIGKILL');
   await once(child, 'exit');
   (await lockFolder(folder)).release();
+});
+
+it('the page of files names everything in the data folder beside the embedded database', async () => {
+  const { release } = await lockFolder(folder);
+  const names = await readdir(home);
+  release();
+  expect(names).toContain('db.lock');
+  expect(names.filter((name) => !filesPage().includes(`\`${name}\``))).toEqual([]);
 });

@@ -2,9 +2,9 @@
 import { openAsBlob } from 'node:fs';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import type { Database } from '../../src/store/engine/database.ts';
-import { embeddedDatabase } from '../../src/store/engine/embedded.ts';
-import { freshEmbedded } from '../support/database.ts';
+import type { Database } from '../../../src/store/engine/database.ts';
+import { embeddedDatabase } from '../../../src/options/embedded/database.ts';
+import { freshEmbedded } from './fresh.ts';
 
 let database: Database;
 beforeAll(async () => {

@@ -1,13 +1,19 @@
 /** The outbox: each alert once at each target, whoever sends it, whoever dies meanwhile, and whatever receivers do. */
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { AlertContent } from '../../src/alerts/alert.ts';
-import { deliverDue, waitAfterMs, keepAlerting } from '../../src/alerts/deliver.ts';
-import { raise, raiseCondition, claimDeliveries, listAlerts, undelivered } from '../../src/alerts/outbox.ts';
-import { targetsOf, type Target } from '../../src/alerts/targets.ts';
-import { openDatabase } from '../../src/store/engine/connection.ts';
-import { freshDatabase, freshEmbedded, type ServerDatabase } from '../support/database.ts';
-import { startReceiver, type Receiver } from '../support/receivers.ts';
+import type { AlertContent } from '../../../src/run/alerts.ts';
+import { deliverDue, waitAfterMs, keepAlerting } from '../../../src/options/alerts/deliver.ts';
+import {
+  raise,
+  raiseCondition,
+  claimDeliveries,
+  listAlerts,
+  undelivered,
+} from '../../../src/options/alerts/outbox.ts';
+import { targetsOf, type Target } from '../../../src/options/alerts/targets.ts';
+import { openDatabase } from '../../../src/store/engine/connection.ts';
+import { freshDatabase, freshEmbedded, hasEmbedded, type ServerDatabase } from '../../support/database.ts';
+import { startReceiver, type Receiver } from '../../support/receivers.ts';
 
 const NOW = new Date('2026-03-06T00:00:00Z');
 const content = (title: string): AlertContent => ({
@@ -68,7 +74,7 @@ test('an alert goes to each target once, and no more after that', async () => {
   ]);
 });
 
-test('an embedded database does the same', { tags: ['long'] }, async () => {
+test.runIf(hasEmbedded)('an embedded database does the same', { tags: ['long'] }, async () => {
   const embedded = await freshEmbedded();
   const targets = targetsAt(await open());
   await put(targets, 'one', embedded.db);
@@ -94,7 +100,7 @@ test('a process that dies between sending and noting: it is sent again, under th
   await put(targets);
   // The first one takes it, sends it, and dies.
   const [claimed] = await claimDeliveries(database.db, [targets[0]!.key], { limit: 1, claimMs: 60_000 });
-  const { alertOf } = await import('../../src/alerts/outbox.ts');
+  const { alertOf } = await import('../../../src/options/alerts/outbox.ts');
   await targets[0]!.send(alertOf(claimed!), { timeoutMs: 2_000, now: () => NOW });
   expect(await deliver(targets)).toBe(0);
   await passes(60_000);

@@ -1,16 +1,15 @@
 /** Raises what no run tells: a night that was missed, a run that was killed. Any process that lives may check. */
 import { type Kysely, sql } from 'kysely';
-import { raiseCondition, type Raising, endConditions } from '../../alerts/outbox.ts';
-import { ABOUT_NO_MERCHANT, NAMED_MAX } from '../../alerts/alert.ts';
+import { raiseCondition, type Raising, endConditions } from './outbox.ts';
 import { counted, firstNamed } from '../../ledger/text.ts';
 import { wallTime } from '../../ledger/wall-time.ts';
 import type { DB } from '../../store/engine/schema.ts';
 import { undoneInRun } from '../../store/tasks.ts';
-import { lastRunsOf, notesOf, type KnownRun, type LastRunsAsked } from '../run-state.ts';
-import type { ExitCode, Reason } from '../verdict/exit-codes.ts';
-import { gradeOf, MISSED, NIGHT, runFailed, runKilled } from './run-alerts.ts';
+import { ABOUT_NO_MERCHANT, NAMED_MAX } from '../../run/alerts.ts';
+import { isNoFailure, lastRunsOf, notesOf, type KnownRun, type LastRunsAsked } from '../../run/run-state.ts';
+import type { ExitCode, Reason } from '../../run/verdict/exit-codes.ts';
+import { gradeOf, MISSED, NIGHT, runFailed, runKilled } from './nights.ts';
 import { activeWith } from '../../store/fleet-counts.ts';
-import { instantOfSlot, lastSlot, nextTime } from '../schedule/due.ts';
 
 /**
  * Raises that the last good reading of active merchants, or of `own`, the one in the settings, is too long ago: once, and
@@ -70,44 +69,11 @@ export async function checkForUnfinishedRuns(
   if (over.length > 0) await endConditions(db, over);
 }
 
-/** The next try of a run that was left to other processes comes within this time. */
-const LEFT_TO_OTHERS_MS_MAX = 3_600_000;
-
-/** Whether the run was asked to stop, or ended lately and left to other processes what they were at work on. */
-export function isNoFailure({ figures, finishedAt }: KnownRun, now: Date): boolean {
-  if (figures['interrupted'] === true) return true;
-  const isLate = finishedAt === null || now.getTime() - finishedAt.getTime() >= LEFT_TO_OTHERS_MS_MAX;
-  return figures['leftToOthers'] === true && !isLate;
-}
-
 /** The reasons as the run stored them, or its sentences where it stored no more. */
 function reasonsOf({ figures, exitCode }: KnownRun): Reason[] {
   const { reasons } = figures;
   if (Array.isArray(reasons) && reasons.length > 0) return reasons as unknown as Reason[];
   return notesOf(figures).map((what) => ({ exitCode: (exitCode ?? 4) as ExitCode, what, todo: null }));
-}
-
-const LATE_AFTER_MS = 2 * 3_600_000;
-/** So long ahead is searched for the longest time between two nights, and at so many nights at least and at most. */
-const CHECKED_PERIOD_MS = 8 * 24 * 3_600_000;
-const SLOTS_CHECKED_MIN = 8;
-const SLOTS_CHECKED_MAX = 1_200;
-
-/**
- * How old the last good reading may be: the longest time between two nights of this cron expression, of the last two
- * and those of the next week, and two hours.
- */
-export function oldestMs(nightly: string, zone: string, now: Date): number {
-  const slotBefore = (at: Date): Date => instantOfSlot(lastSlot(nightly, zone, at), zone);
-  let at = slotBefore(new Date(slotBefore(now).getTime() - 1));
-  let longestMs = 0;
-  for (let nights = 0; nights < SLOTS_CHECKED_MAX; nights += 1) {
-    if (nights >= SLOTS_CHECKED_MIN && at.getTime() - now.getTime() > CHECKED_PERIOD_MS) break;
-    const next = nextTime(nightly, zone, at);
-    longestMs = Math.max(longestMs, next.getTime() - at.getTime());
-    at = next;
-  }
-  return longestMs + LATE_AFTER_MS;
 }
 
 export interface Missed {

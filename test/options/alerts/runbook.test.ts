@@ -1,7 +1,8 @@
 /** Each alert names a heading of the runbook, and the promise to the outside names its kind and keys. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { documentOf, RUNBOOK_HEADINGS } from '../../src/alerts/alert.ts';
+import { documentOf } from '../../../src/options/alerts/alert.ts';
+import { RUNBOOK_HEADINGS } from '../../../src/run/alerts.ts';
 
 const runbook = readFileSync('docs/runbook.md', 'utf8');
 const promise = readFileSync('docs/reference/README.md', 'utf8');

@@ -1,26 +1,27 @@
 /** What processes that live find by themselves: which merchants a night was missed for, and which runs no one reported of. */
 import { sql } from 'kysely';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { runWatchdog } from '../../src/cli/alerts.ts';
-import { PlatformRejected } from '../../src/platform/errors.ts';
-import type { RunAlerts } from '../../src/run/alerts/at-end.ts';
-import { checkForMissedRun, checkForUnfinishedRuns } from '../../src/run/alerts/watch.ts';
-import { claimWatchdogCheck, listAlerts } from '../../src/alerts/outbox.ts';
-import { addMerchant, setMerchantStatus } from '../../src/store/merchants.ts';
-import { startRun } from '../../src/store/runs.ts';
-import type { RunDeps } from '../../src/run/active-run.ts';
-import { FROM, MERCHANT, openStage, scenario, TO, ZONE, type Stage } from '../support/stage.ts';
+import { runWatchdog } from '../../../src/options/alerts/process.ts';
+import { PlatformRejected } from '../../../src/platform/errors.ts';
+import { runAlerts } from '../../../src/options/alerts/run-end.ts';
+import { checkForMissedRun, checkForUnfinishedRuns } from '../../../src/options/alerts/watch.ts';
+import { claimWatchdogCheck, listAlerts } from '../../../src/options/alerts/outbox.ts';
+import { addMerchant, setMerchantStatus } from '../../../src/store/merchants.ts';
+import { startRun } from '../../../src/store/runs.ts';
+import type { RunDeps } from '../../../src/run/active-run.ts';
+import { FROM, MERCHANT, openStage, scenario, TO, ZONE, type Stage } from '../../support/stage.ts';
 
 const { merchantNo } = MERCHANT;
 const HOUR_MS = 3_600_000;
-const alerts: RunAlerts = {
-  targets: ['json 1'],
+const targets = ['json 1'];
+const alerts = runAlerts({
+  targets,
   direct: () => Promise.resolve(),
   onSuccess: () => Promise.resolve(),
   onProblem: (error) => {
     throw error;
   },
-};
+});
 let stage: Stage;
 beforeEach(async () => {
   stage = await openStage({ scenario: scenario({ entriesPerDay: 20 }) });
@@ -29,7 +30,7 @@ beforeEach(async () => {
 afterEach(() => stage.close());
 
 const dbOf = () => stage.app.database.db;
-const raising = () => ({ targets: alerts.targets, now: stage.app.now(), zone: ZONE });
+const raising = () => ({ targets, now: stage.app.now(), zone: ZONE });
 const lookAtNights = (own: readonly string[] = [merchantNo]) =>
   checkForMissedRun(dbOf(), own, { ...raising(), maxAgeMs: 26 * HOUR_MS });
 const lookAtRuns = () =>

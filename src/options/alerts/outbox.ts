@@ -1,11 +1,12 @@
 /** The outbox of alerts: what is to be sent to which target, what became of it, and lasting trouble that is reported again. */
 import { randomUUID } from 'node:crypto';
 import { sql, type Kysely } from 'kysely';
-import { arrayLiteral } from '../store/engine/database.ts';
-import { DATABASE_NOW, inMs } from '../store/engine/lease.ts';
-import type { DB } from '../store/engine/schema.ts';
-import { storableJson } from '../ledger/text.ts';
-import type { Alert, AlertContent, AlertKind } from './alert.ts';
+import { arrayLiteral } from '../../store/engine/database.ts';
+import { DATABASE_NOW, inMs } from '../../store/engine/lease.ts';
+import type { DB } from '../../store/engine/schema.ts';
+import { storableJson } from '../../ledger/text.ts';
+import type { AlertContent, AlertKind, Condition, Troubles, Undelivered } from '../../run/alerts.ts';
+import type { Alert } from './alert.ts';
 
 const GIVE_UP_AFTER_MS = 24 * 3_600_000;
 
@@ -116,9 +117,6 @@ export async function listAlerts(db: Kysely<DB>, limit: number): Promise<ListedA
   }));
 }
 
-/** Alerts that did not reach a target: how many wait after a failed try, and how many were given up of late. */
-export type Undelivered = Readonly<{ failing: number; givenUp: number }>;
-
 const GIVEN_UP_SHOWN_DAYS = 7;
 
 export async function undelivered(db: Kysely<DB>): Promise<Undelivered> {
@@ -172,13 +170,6 @@ export function alertOf({ id, kind, content, raisedAt, runId }: StoredAlert): Al
 
 const REMIND_AFTER_MS = 24 * 3_600_000;
 
-export interface Condition {
-  readonly name: string;
-  /** Higher is graver. */
-  readonly grade: number;
-  readonly count: number;
-}
-
 /**
  * Records this trouble. Returns since when if an alert is due, else null. An alert is due when it begins; when it gets
  * more severe, or at least twice as many; and once a day. Of several processes that see it, one raises the alert.
@@ -200,11 +191,11 @@ async function noteCondition(
   return rows[0]?.since ?? null;
 }
 
-export async function noteSeen(db: Kysely<DB>, name: string, now: Date): Promise<void> {
+async function noteSeen(db: Kysely<DB>, name: string, now: Date): Promise<void> {
   await db.updateTable('alert_condition').set({ seen_at: now }).where('name', '=', name).execute();
 }
 
-export async function endUnseen(db: Kysely<DB>, name: string, since: Date): Promise<void> {
+async function endUnseen(db: Kysely<DB>, name: string, since: Date): Promise<void> {
   await sql`
     DELETE FROM alert_condition WHERE name = ${name} AND coalesce(seen_at, reported_at) <= ${since}`.execute(
     db,
@@ -226,6 +217,15 @@ export async function claimWatchdogCheck(
   );
   return rows.length > 0;
 }
+
+/** Trouble of a process, raised for these targets. */
+export const troublesOf = (db: Kysely<DB>, raising: Raising): Troubles => ({
+  raise: (condition, content) =>
+    db.transaction().execute((trx) => raiseCondition(trx, condition, content, raising)),
+  end: (name) => endConditions(db, [name]),
+  noteSeen: (name) => noteSeen(db, name, raising.now),
+  endUnseen: (name, since) => endUnseen(db, name, since),
+});
 
 /** Records that these are over. Returns the start of the longest one; null if there was none. */
 export async function endConditions(trx: Kysely<DB>, names: readonly string[]): Promise<Date | null> {

@@ -1,9 +1,9 @@
 /** One alert to a real receiver: what it gets, how it can check it, and what a receiver in trouble does to daybook. */
 import { createHmac } from 'node:crypto';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type Alert, slackDocument } from '../../src/alerts/alert.ts';
-import { targetsOf, postAlert } from '../../src/alerts/targets.ts';
-import { startMailbox, startReceiver, type Mailbox, type Receiver } from '../support/receivers.ts';
+import { type Alert, slackDocument } from '../../../src/options/alerts/alert.ts';
+import { targetsOf, postAlert } from '../../../src/options/alerts/targets.ts';
+import { startMailbox, startReceiver, type Mailbox, type Receiver } from '../../support/receivers.ts';
 
 const SECRET = 'a secret of the receiver';
 const NOW = new Date('2026-03-06T00:00:00.500Z');
