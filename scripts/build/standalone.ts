@@ -23,7 +23,7 @@ const pathOf = (file: string): string => join(TOP, file);
 /** What stands in for files that need packages. */
 const REPLACED: Readonly<Record<string, string>> = {
   [pathOf('src/statements/formats/all.ts')]: pathOf('src/cli/standalone/formats.ts'),
-  [pathOf('src/statements/formats/csv.ts')]: pathOf('src/cli/standalone/formats.ts'),
+  [pathOf('src/statements/formats/csv.ts')]: pathOf('src/cli/standalone/csv.ts'),
 };
 const MANIFEST = pathOf('src/statements/manifest.ts');
 const LIST = pathOf('src/options/all.ts');

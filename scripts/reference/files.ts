@@ -1,7 +1,7 @@
 /** docs/reference/files.md: published files, downloads and the data folder, as the code that writes them knows them. */
 import * as z from 'zod';
-import { ALWAYS_PUBLISHED } from '../../src/ledger/statement-formats.ts';
 import { STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';
+import { CSV } from '../../src/statements/formats/csv.ts';
 import { STATEMENT_COLUMNS, type StatementFormat } from '../../src/statements/formats/format.ts';
 import { closeText, type CloseFile } from '../../src/options/close/close-file.ts';
 import {
@@ -227,7 +227,7 @@ function objectStoreSections(): string[] {
 }
 
 const whenMade = ({ name, canBePublished }: StatementFormat): string => {
-  if (name === ALWAYS_PUBLISHED) return 'published';
+  if (name === CSV.name) return 'published';
   return canBePublished
     ? 'published if `DAYBOOK_STATEMENT_FORMATS` names it, else made for the download'
     : 'made for the download';

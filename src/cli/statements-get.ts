@@ -180,7 +180,7 @@ async function getMonth(flags: GetFlags, month: Month, self: Command): Promise<v
     const merchants = merchantsOf(flags) ?? (await publishedMerchants(db, month.from, month.to));
     const months = [];
     for (const merchantNo of merchants)
-      months.push(await monthDownload({ db, objects, format, now }, { merchantNo, month, currencies, now }));
+      months.push(await monthDownload({ db, objects, format, now }, merchantNo, month, currencies));
     const accounts = months.flatMap((one) => one.accounts);
     const files = months.flatMap((one) => one.files);
     if (files.length === 0) {

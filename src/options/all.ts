@@ -2,10 +2,12 @@
 import type { SettingsWithoutPlatform } from '../settings/settings.ts';
 import type { Alerts } from '../run/alerts.ts';
 import type { CloseCheck } from '../statements/closes.ts';
+import type { StatementFormat } from '../statements/formats/format.ts';
 import { alerts } from './alerts/option.ts';
 import { beneficiaries } from './beneficiaries/option.ts';
 import { close } from './close/option.ts';
 import { embedded } from './embedded/option.ts';
+import { formats } from './formats/option.ts';
 import { notifications } from './notifications/option.ts';
 import { onboarding } from './onboarding/option.ts';
 import { onboardingDemo } from './onboarding-demo/option.ts';
@@ -30,6 +32,7 @@ export const OPTIONS: readonly Option[] = [
   sandbox,
   onboardingDemo,
   embedded,
+  formats,
 ];
 
 /** Metrics and traces; null where no option has any. */
@@ -59,3 +62,7 @@ export const beginCloseCheck = async (): Promise<CloseCheck | null> =>
 /** The queue that these settings ask for, which are refused where no option has one; null where they ask for none. */
 export const queueOf = ({ workers }: Pick<SettingsWithoutPlatform, 'workers'>): WorkQueue | null =>
   workers === 'none' ? null : (OPTIONS.find((option) => option.queue !== undefined)?.queue ?? null);
+
+/** The formats of statements next to CSV. */
+export const optionalFormats = (): readonly StatementFormat[] =>
+  OPTIONS.flatMap(({ formats: own = [] }) => own);

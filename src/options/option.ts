@@ -26,6 +26,7 @@ import type { OpenDay } from '../statements/open-days.ts';
 import type { RepairedFile, RepairOptions } from '../statements/repair-files.ts';
 import type { SettingsWithoutPlatform } from '../settings/settings.ts';
 import type { ListenAddress } from '../settings/values/addresses.ts';
+import type { StatementFormat } from '../statements/formats/format.ts';
 import type { AuditEvent } from '../store/audit.ts';
 import type { Database, Db } from '../store/engine/database.ts';
 import type { MetricsPage } from '../web/readiness.ts';
@@ -197,6 +198,8 @@ export interface Option {
   readonly commands?: readonly CommandEntry[];
   readonly jobs?: readonly Job[];
   readonly observation?: Observation;
+  /** Formats of statements, in the order of their lists. What writes them is loaded with the first day. */
+  readonly formats?: readonly StatementFormat[];
   /**
    * Opens the database without a server, in a folder below `dataDir`. Throws `EmbeddedDatabaseBusy`, `DatabaseFull` or
    * `DatabaseUnusable`.

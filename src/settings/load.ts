@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import type { z } from 'zod';
 import { isLoopback, withinOneOf } from '../host/addresses.ts';
 import { missingPackages, type PackageUse } from '../host/packages.ts';
-import { OPTIONS } from '../options/all.ts';
+import { OPTIONS, optionalFormats } from '../options/all.ts';
 import { didYouMean, SettingsInvalid, type SettingsProblem } from './problem.ts';
 import {
   scheduleOf,
@@ -198,7 +198,11 @@ function alertRules(section: DaybookSection): Rules {
 function packageProblems({ daybook }: SettingsDocument, { isInstalled }: SettingsSource): SettingsProblem[] {
   if (isInstalled === undefined) return [];
   const uses: readonly (readonly [string, boolean, PackageUse])[] = [
-    ['DAYBOOK_STATEMENT_FORMATS', daybook.statementFormats.includes('pdf'), 'PDF statements'],
+    ...optionalFormats().flatMap(({ name, packages }) =>
+      packages === undefined
+        ? []
+        : [['DAYBOOK_STATEMENT_FORMATS', daybook.statementFormats.includes(name), packages] as const],
+    ),
     ['DAYBOOK_ALERT_MAIL_TO', daybook.alertMailTo.length > 0, 'alerts by mail'],
     ['DAYBOOK_OIDC_ISSUER', daybook.oidcIssuer !== undefined, 'a login by OpenID Connect'],
     ['DAYBOOK_WORKERS', daybook.workers === 'queue', 'the queue of workers'],

@@ -4,8 +4,8 @@
  */
 import { z } from 'zod';
 import { CHECKS } from '../ledger/checks.ts';
-import { ALWAYS_PUBLISHED, PUBLISHABLE_FORMATS } from '../ledger/statement-formats.ts';
 import { SUCCESS_CODES } from '../ledger/success-codes.ts';
+import { optionalFormats } from '../options/all.ts';
 import * as address from './values/addresses.ts';
 import * as credential from './values/credentials.ts';
 import * as list from './values/lists.ts';
@@ -36,6 +36,12 @@ const NO_CODE_LISTS = { sourceFunds: null, paymentPurpose: null, customerIdentit
 const FILE_PATHS = '/(?:[^/\\\\\\s:?#]+/)+[^/\\\\\\s:?#]+';
 /** What a user may explicitly leave unprotected: the way to PostgreSQL or S3, all certificates, or alerts. */
 const UNPROTECTED = ['database', 'statements', 'certificates', 'alerts'] as const;
+/** Each day is published as CSV, whatever else is chosen: it is the file that is proven. */
+const ALWAYS_PUBLISHED = 'csv';
+const PUBLISHABLE = [
+  ALWAYS_PUBLISHED,
+  ...optionalFormats().flatMap(({ name, canBePublished }) => (canBePublished ? [name] : [])),
+];
 const WORKERS = ['none', 'queue'] as const;
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
@@ -107,9 +113,9 @@ export const settingsSchema = z.strictObject({
       .meta(secret("the secret key of 'daybook statements keygen'")),
     /** Formats that statements are published in, in addition to CSV. */
     statementFormats: list
-      .someOf(PUBLISHABLE_FORMATS)
+      .someOf(PUBLISHABLE)
       .default([ALWAYS_PUBLISHED])
-      .meta(notes('csv,xlsx,camt053,mt940,pdf')),
+      .meta(notes(PUBLISHABLE.join(','))),
     currencies: list.currencyUnits().default({}).meta(notes('{"CNH":2}')),
     scheduleNightly: value.cronExpression().default('30 1 * * *').meta(notes('30 1 * * *')),
     scheduleResweep: value.cronExpression().default('30 13 * * *').meta(notes('30 13 * * *')),

@@ -15,7 +15,6 @@ import type { ClosesOfMonth } from './closes.ts';
 import { fetchStatement, inFormat, StatementDamaged } from './fetch.ts';
 import { CSV } from './formats/csv.ts';
 import { FormatTooSmall, type StatementFormat } from './formats/format.ts';
-import { HEADS } from './formats/heads.ts';
 import {
   dayPrefix,
   fileOf,
@@ -26,7 +25,6 @@ import {
   WITHDRAWN,
 } from './keys.ts';
 import { otherFormatsIn, zoneIn } from './manifest.ts';
-import { monthOverview, monthPdf, type OverviewAsked } from './month-pdf.ts';
 import { accountMonths, monthCsv, type AccountMonth, type ListedMonth, type Month } from './month.ts';
 import { openDaysOf } from './open-days.ts';
 import { currentOf } from './summary.ts';
@@ -239,18 +237,24 @@ async function* entireFile(objects: ObjectStore, key: string): AsyncGenerator<Ui
   yield bytes;
 }
 
-export const monthPdfName = ({ name }: Month, merchantNo: string): string =>
-  `month-${name}-${merchantNo}.pdf`;
+/** The name of a month's overview in a format that makes one. */
+export const overviewName = ({ extension }: StatementFormat, { name }: Month, merchantNo: string): string =>
+  `month-${name}-${merchantNo}.${extension}`;
 
-/** The overview is read when its turn comes. Where nothing was published there are no files. */
-export async function monthDownload(sources: MonthSources, asked: OverviewAsked): Promise<MerchantMonth> {
-  const { merchantNo, month, currencies, now } = asked;
+/** With its overview, if the format makes one, which is read when its turn comes. Where nothing was published there are no files. */
+export async function monthDownload(
+  sources: MonthSources,
+  merchantNo: string,
+  month: Month,
+  currencies: Chosen,
+): Promise<MerchantMonth> {
+  const { db, format, now } = sources;
   const found = await merchantMonth(sources, merchantNo, month, currencies);
-  if (sources.format.name !== HEADS.pdf.name || found.files.length === 0) return found;
+  if (format.month === undefined || found.files.length === 0) return found;
   async function* read(): AsyncGenerator<Uint8Array> {
-    yield* monthPdf((await monthOverview(sources.db, asked))!);
+    yield* (await format.month!(db, { merchantNo, month: month.name, currencies, now }))!;
   }
-  const overview = { key: monthPdfName(month, merchantNo), publishedAt: now(), read };
+  const overview = { key: overviewName(format, month, merchantNo), publishedAt: now(), read };
   return { ...found, files: [overview, ...found.files] };
 }
 

@@ -139,12 +139,16 @@ it('downloading a statement is recorded with its name', async () => {
         note: null,
       },
     ]);
-    const xlsx = await daybook(['statements', 'get', ...flags, '--format', 'xlsx'], own);
-    expect(xlsx.code, xlsx.stderr).toBe(0);
-    const month = ['--month', FROM.slice(0, 7), '--merchant', MERCHANT.merchantNo, '--format', 'pdf'];
+    const sheet = await daybook(['statements', 'get', ...flags, '--format', 'spreadsheet'], own);
+    expect(sheet.code, sheet.stderr).toBe(0);
+    const month = ['--month', FROM.slice(0, 7), '--merchant', MERCHANT.merchantNo, '--format', 'spreadsheet'];
     const zip = await daybook(['statements', 'get', ...month, '--stdout', '--by', 'Finance'], own);
     expect(zip.code, zip.stderr).toBe(0);
-    expect((await auditEvents(own)).map(({ note }) => note)).toEqual(['as pdf', 'as xlsx', null]);
+    expect((await auditEvents(own)).map(({ note }) => note)).toEqual([
+      'as spreadsheet',
+      'as spreadsheet',
+      null,
+    ]);
   } finally {
     await stage.close();
   }

@@ -62,6 +62,14 @@ async function inCopy(
   return stdout;
 }
 
+/** Settings that ask for an option, and what is said of them where it is gone. */
+const REFUSED: Readonly<Record<string, { readonly env: NodeJS.ProcessEnv; readonly says: RegExp }>> = {
+  formats: {
+    env: { DAYBOOK_STATEMENT_FORMATS: 'csv,xlsx' },
+    says: /DAYBOOK_STATEMENT_FORMATS must be a list of csv \(it is 'csv,xlsx'\)/,
+  },
+};
+
 /** A day read, proven and published, and what `status` says of it. */
 async function nightRuns(): Promise<void> {
   const DAYBOOK_DATA_DIR = join(scratch, `data-${randomUUID()}`);
@@ -88,6 +96,11 @@ test.each(OPTIONS.map(({ name }) => name))('without %s', { timeout: TIME_MS }, a
   expect(gone).toContain(name);
   // No file that is left reaches one that is gone, so the types are those of the whole.
   await nightRuns();
+  const refused = REFUSED[name];
+  if (refused !== undefined)
+    await expect(inCopy('node', ['src/cli/main.ts', 'status'], { ...night, ...refused.env })).rejects.toThrow(
+      refused.says,
+    );
 });
 
 test(

@@ -142,7 +142,7 @@ describe('settings that are accepted', () => {
       DAYBOOK_DATA_DIR: 'books',
       DAYBOOK_SECRET_KEYS: `k2:${KEY}, k1:${KEY}`,
       DAYBOOK_SIGNING_KEY: PAIR.secretKey,
-      DAYBOOK_STATEMENT_FORMATS: 'xlsx, camt053',
+      DAYBOOK_STATEMENT_FORMATS: 'csv',
       DAYBOOK_CURRENCIES: '{"XBT":6}',
       DAYBOOK_SCHEDULE_NIGHTLY: '0 3 * * *',
       DAYBOOK_SCHEDULE_RESWEEP: '0 12 * * 1',
@@ -225,7 +225,7 @@ describe('settings that are accepted', () => {
         { id: 'k1', key: Buffer.from(KEY, 'base64') },
       ],
       signingKey: readSigningKey(PAIR.secretKey),
-      statementFormats: ['xlsx', 'camt053'],
+      statementFormats: ['csv'],
       schedule: { nightly: '0 3 * * *', resweep: '0 12 * * 1', reference: '0 4 * * *', zone: 'UTC' },
       workers: 'queue',
       referenceCountries: ['CN', 'US'],
@@ -463,7 +463,7 @@ describe('settings that are refused', () => {
       `k1:${Buffer.from([...Array(32).keys()].reverse()).toString('base64')}`,
       'count up or down',
     ],
-    ['DAYBOOK_STATEMENT_FORMATS', 'csv,docx', 'must be a list of csv, xlsx, camt053, mt940, pdf'],
+    ['DAYBOOK_STATEMENT_FORMATS', 'csv,docx', 'must be a list of csv'],
     ['DAYBOOK_SIGNING_KEY', PAIR.publicKey, 'is a public key'],
     ['DAYBOOK_SIGNING_KEY', 'correct horse battery staple', 'is no secret key of minisign'],
     ['DAYBOOK_ALLOW_INSECURE', 'database,everything', 'a list of database, statements, certificates'],
@@ -561,7 +561,6 @@ describe('settings that are refused', () => {
     const asked = {
       ...LEAST,
       DATABASE_URL: 'postgres://db/books',
-      DAYBOOK_STATEMENT_FORMATS: 'csv,pdf',
       DAYBOOK_ALERT_MAIL_TO: 'ops@company.example',
       DAYBOOK_ALERT_MAIL_FROM: 'daybook@company.example',
       DAYBOOK_SMTP_URL: 'smtps://mail.example',
@@ -579,9 +578,8 @@ describe('settings that are refused', () => {
       problem: `asks for ${use}, and ${name} is not installed; install it next to daybook`,
       example: `npm install ${name}@${peerDependencies[name]!}`,
     });
-    const missing = ['pdfkit', 'nodemailer', 'openid-client', 'pg-boss'];
+    const missing = ['nodemailer', 'openid-client', 'pg-boss'];
     expect(refusal(() => load(asked, without(missing))).problems).toEqual([
-      { key: 'DAYBOOK_STATEMENT_FORMATS', ...problem('PDF statements', 'pdfkit') },
       { key: 'DAYBOOK_ALERT_MAIL_TO', ...problem('alerts by mail', 'nodemailer') },
       { key: 'DAYBOOK_OIDC_ISSUER', ...problem('a login by OpenID Connect', 'openid-client') },
       { key: 'DAYBOOK_WORKERS', ...problem('the queue of workers', 'pg-boss') },

@@ -3,34 +3,23 @@ import { execFileSync } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { readXlsx } from 'hucre/xlsx';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { PUBLISHABLE_FORMATS } from '../../src/ledger/statement-formats.ts';
 import { createDirectoryStore } from '../../src/objects/directory.ts';
 import type { ObjectStore } from '../../src/objects/object-store.ts';
 import { fetchInFormat } from '../../src/statements/fetch.ts';
-import { publishedFormats, STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';
+import { STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';
+import { CSV } from '../../src/statements/formats/csv.ts';
 import { type StatementFormat, FormatTooSmall } from '../../src/statements/formats/format.ts';
 import { manifestFileNextTo } from '../../src/statements/keys.ts';
 import { monthOf } from '../../src/statements/month.ts';
 import { merchantMonth, zippedMonth } from '../../src/statements/month-files.ts';
-import { repairFiles } from '../../src/statements/repair-files.ts';
 import { verifyPaths } from '../../src/statements/verify.ts';
 import { listStatements, statementOf, type StatementRow } from '../../src/store/statements/statements.ts';
-import { freshDatabase } from '../support/database.ts';
-import { accountEntries } from '../support/ledger-entries.ts';
-import { pagesOf, textOf as pdfText } from '../support/read-pdf.ts';
-import { MERCHANT, openBook, watched, ZONE, type Book } from './book.ts';
+import { MERCHANT, watched, type Book } from './book.ts';
+import { DAY, NEXT, openFormatBook, type FormatBook } from './format-book.ts';
 import { JSON_LINES } from './json-lines.ts';
 
-const DAY = '2026-03-30';
-const NEXT = '2026-03-31';
 const ACCOUNT = { merchantNo: MERCHANT, currency: 'USD' };
-const ENTRIES = accountEntries(100_00, [
-  [`${DAY} 09:00:00`, 50_00],
-  [`${DAY} 17:30:00`, -25_50],
-  [`${NEXT} 08:00:00`, 10_00],
-]);
 
 /** A format without rows to read back: the day in one line. */
 const SENTENCE: StatementFormat = {
@@ -47,56 +36,23 @@ const SENTENCE: StatementFormat = {
 const BOTH = [JSON_LINES, SENTENCE];
 const KNOWN = [...STATEMENT_FORMATS, ...BOTH];
 
+let open: FormatBook;
 let folder: string;
 let store: ObjectStore;
 let book: Book;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'daybook-formats-'));
-  store = createDirectoryStore(folder);
-  book = await openBook(await freshDatabase());
-  await book.synced(ENTRIES, [DAY, NEXT]);
-  await book.reconciled();
+  open = await openFormatBook();
+  ({ folder, store, book } = open);
 });
-afterEach(async () => {
-  await book.database.close();
-  await rm(folder, { recursive: true });
-});
+afterEach(() => open.close());
 
-const pathOf = (extension: string, { day = DAY, revision = 1 } = {}) =>
-  join(folder, `merchant=${MERCHANT}`, `date=${day}`, `${MERCHANT}_USD_${day}.r${revision}.${extension}`);
-const manifestOf = async (day = DAY) =>
-  JSON.parse(
-    await readFile(join(folder, `merchant=${MERCHANT}`, `date=${day}`, 'manifest.json'), 'utf8'),
-  ) as {
-    statements: Record<string, unknown>[];
-  };
+const pathOf: FormatBook['pathOf'] = (...of) => open.pathOf(...of);
 const problemsIn = async (path = folder, formats: readonly StatementFormat[] = KNOWN) =>
   (await verifyPaths([path], formats)).problems.map(({ problem }) => problem);
 const textOf = async (bytes: AsyncIterable<Uint8Array>): Promise<string> => {
   const chunks: Uint8Array[] = [];
   for await (const chunk of bytes) chunks.push(chunk);
   return Buffer.concat(chunks).toString('utf8');
-};
-const repaired = (knownFormats: readonly StatementFormat[]) =>
-  repairFiles({
-    db: book.database.db,
-    lease: book.lease,
-    objects: store,
-    zone: ZONE,
-    clockToleranceS: 2,
-    knownFormats,
-    runId: 1,
-    now: () => book.now,
-    signal: new AbortController().signal,
-    ...{ merchantNo: MERCHANT, fromDay: DAY, toDay: NEXT },
-  });
-/** The first entry of the day turns out to be of another type. */
-const amended = async () => {
-  await book.synced(
-    ENTRIES.map((entry, at) => (at === 0 ? { ...entry, transactionType: 'FEE' } : entry)),
-    [DAY, NEXT],
-  );
-  await book.reconciled();
 };
 
 const FIRST_ROW =
@@ -111,7 +67,7 @@ describe('formats published beside the CSV', () => {
     expect(lines.startsWith(FIRST_ROW)).toBe(true);
     expect(lines.trimEnd().split('\n')).toHaveLength(2);
     expect(await readFile(pathOf('txt'), 'utf8')).toBe(`USD ${DAY}: 2 rows to 124.50\n`);
-    expect((await manifestOf()).statements[0]!['otherFormats']).toEqual([
+    expect((await open.manifestOf()).statements[0]!['otherFormats']).toEqual([
       {
         format: 'jsonl',
         file: `${MERCHANT}_USD_${DAY}.r1.jsonl`,
@@ -125,16 +81,14 @@ describe('formats published beside the CSV', () => {
   });
 
   test('leave the CSV as it is without them', async () => {
-    const other = await openBook(await freshDatabase());
+    const other = await openFormatBook();
     const alone = await mkdtemp(join(tmpdir(), 'daybook-alone-'));
-    await other.synced(ENTRIES, [DAY, NEXT]);
-    await other.reconciled();
-    await other.published(createDirectoryStore(alone));
+    await other.book.published(createDirectoryStore(alone));
     const rowsOf = async ({ database }: Book) =>
       (await listStatements(database.db)).map((row) => ({ ...row }));
-    expect(await rowsOf(book)).toEqual(await rowsOf(other));
+    expect(await rowsOf(book)).toEqual(await rowsOf(other.book));
     expect((await verifyPaths([alone])).problems).toEqual([]);
-    await other.database.close();
+    await other.close();
     await rm(alone, { recursive: true });
   });
 
@@ -161,16 +115,18 @@ describe('formats published beside the CSV', () => {
   });
 
   test('go on with each revision, and stay listed as the ones before', async () => {
-    await amended();
+    await open.amended();
     await book.published(store, { formats: BOTH });
-    expect((await manifestOf()).statements[0]).toMatchObject({
+    expect((await open.manifestOf()).statements[0]).toMatchObject({
       revision: 2,
       otherFormats: [{ file: `${MERCHANT}_USD_${DAY}.r2.jsonl` }, { format: 'sentence' }],
       superseded: [
         { revision: 1, otherFormats: [{ file: `${MERCHANT}_USD_${DAY}.r1.jsonl` }, { format: 'sentence' }] },
       ],
     });
-    expect((await manifestOf(NEXT)).statements[0]).toMatchObject({ otherFormats: [{ format: 'jsonl' }, {}] });
+    expect((await open.manifestOf(NEXT)).statements[0]).toMatchObject({
+      otherFormats: [{ format: 'jsonl' }, {}],
+    });
     expect(await problemsIn()).toEqual([]);
     await rm(pathOf('jsonl', { revision: 1 }));
     await writeFile(pathOf('txt'), 'nothing');
@@ -179,19 +135,35 @@ describe('formats published beside the CSV', () => {
 
   test('are compared with the store and written again; one that is no longer known is told', async () => {
     const lines = await readFile(pathOf('jsonl'), 'utf8');
-    await amended();
+    await open.amended();
     await book.published(store, { formats: BOTH });
     await rm(pathOf('jsonl'));
     await rm(pathOf('jsonl', { revision: 2 }));
     await writeFile(pathOf('txt', { day: NEXT }), 'nothing');
-    const { unrepaired } = await repaired([...STATEMENT_FORMATS, JSON_LINES]);
+    const { unrepaired } = await open.repaired([...STATEMENT_FORMATS, JSON_LINES]);
     expect(unrepaired).toMatchObject([
       { damage: 'altered', why: expect.stringMatching(/^this daybook knows no format sentence: /) },
     ]);
     expect(await readFile(pathOf('jsonl'), 'utf8')).toBe(lines);
-    expect((await repaired(KNOWN)).unrepaired).toEqual([]);
-    expect(await repaired(KNOWN)).toEqual({ repaired: [], unrepaired: [] });
+    expect((await open.repaired(KNOWN)).unrepaired).toEqual([]);
+    expect(await open.repaired(KNOWN)).toEqual({ repaired: [], unrepaired: [] });
     expect(await problemsIn()).toEqual([]);
+  });
+
+  test('that nobody makes any more stay as published: repaired and verified are their bytes alone', async () => {
+    expect(await open.repaired([CSV])).toEqual({ repaired: [], unrepaired: [] });
+    await open.amended();
+    await book.published(store);
+    expect((await open.manifestOf()).statements[0]).toMatchObject({
+      revision: 2,
+      superseded: [{ revision: 1, otherFormats: [{ format: 'jsonl' }, { format: 'sentence' }] }],
+    });
+    expect(await problemsIn(folder, [CSV])).toEqual([]);
+    await writeFile(pathOf('txt'), 'nothing');
+    expect(await problemsIn(folder, [CSV])).toEqual([
+      expect.stringMatching(/^the file has 7 bytes/),
+      expect.stringMatching(/^its SHA-256 is/),
+    ]);
   });
 
   test('lie in the ZIP of a month, as its manifests list them', async () => {
@@ -206,7 +178,7 @@ describe('formats published beside the CSV', () => {
 test('a publishing that ends amid the formats is made whole by the next one', async () => {
   const failing = watched(store, (key) => (key.endsWith('.txt') ? new Error('the disk is full') : null));
   await expect(book.published(failing, { formats: BOTH })).rejects.toThrow('the disk is full');
-  await amended();
+  await open.amended();
   await book.published(store, { formats: BOTH });
   expect(await readFile(pathOf('jsonl'), 'utf8')).toContain('FEE');
   expect(await problemsIn()).toEqual([]);
@@ -321,86 +293,35 @@ test('names and extensions are each one format’s own, and a manifest finds its
   }
 });
 
-describe('the formats of daybook', () => {
-  const chosen = publishedFormats(PUBLISHABLE_FORMATS);
-  const keysOf = (revision: number) => chosen.map(({ extension }) => pathOf(extension, { revision }));
-
-  test('are those that the setting can name, and no other', () => {
-    const publishable = STATEMENT_FORMATS.filter(({ canBePublished }) => canBePublished);
-    expect(publishable.map(({ name }) => name)).toEqual(PUBLISHABLE_FORMATS);
-    expect(publishedFormats(['csv'])).toEqual([]);
-    expect(publishedFormats(['mt940', 'xlsx']).map(({ name }) => name)).toEqual(['xlsx', 'mt940']);
+test('a format that cannot hold a day is left out and told; the CSV is published all the same', async () => {
+  const small: StatementFormat = {
+    ...SENTENCE,
+    write: async function* (day) {
+      for await (const batch of day.rows) yield Buffer.from(String(batch.length));
+      throw new FormatTooSmall(day, 'sentence', 'it has too many entries');
+    },
+  };
+  const report = await book.published(store, { formats: [small, JSON_LINES] });
+  const why = (day: string) =>
+    `the statement of ${MERCHANT} in USD for ${day} cannot be written as sentence: it has too many entries. Take the ` +
+    'CSV, which holds every day.';
+  expect(report.leftOut).toEqual(
+    [DAY, NEXT].map((day) => ({ account: ACCOUNT, day, format: 'sentence', why: why(day) })),
+  );
+  expect((await open.manifestOf()).statements[0]!['otherFormats']).toMatchObject([{ format: 'jsonl' }]);
+  expect(await problemsIn()).toEqual([]);
+  const row = (await statementOf(book.database.db, ACCOUNT, DAY))!;
+  await expect(textOf(fetchInFormat(store, row, small, { earlier: [] }))).rejects.toMatchObject({
+    message: why(DAY),
+    exitCode: 2,
   });
+});
 
-  test('are published, listed, verified, and made again with the same bytes', async () => {
-    await book.published(store, { formats: chosen });
-    await amended();
-    await book.published(store, { formats: chosen });
-    expect((await manifestOf()).statements[0]).toMatchObject({
-      otherFormats: chosen.map(({ name }) => ({ format: name })),
-      superseded: [{ otherFormats: chosen.map(({ name }) => ({ format: name })) }],
-    });
-    expect(await problemsIn()).toEqual([]);
-    const paths = [...keysOf(1), ...keysOf(2)];
-    const before = await Promise.all(paths.map((path) => readFile(path)));
-    for (const path of paths) await rm(path);
-    expect((await repaired(STATEMENT_FORMATS)).repaired).toHaveLength(2 * chosen.length);
-    expect(await Promise.all(paths.map((path) => readFile(path)))).toEqual(before);
-    const { sheets } = await readXlsx(before[chosen.length]!);
-    expect(sheets[2]!.rows.map(([what, batchNo, , , type]) => [what, batchNo, type]).slice(1)).toEqual([
-      ['before', 'B0000', 'PAY'],
-      ['after', 'B0000', 'FEE'],
-    ]);
-    const page = pdfText(await pagesOf(before.at(-1)!));
-    expect(page).toMatch(/before \| \S+ \| B0000 \| PAY .*\nafter \| \S+ \| B0000 \| FEE /);
-    expect(page).toContain(`23:59:59 of ${ZONE}`);
-  });
-
-  test('are published where the revision before cannot be read, say so, and are made again as they were', async () => {
-    await book.published(store, { formats: chosen });
-    const first = await readFile(pathOf('csv'));
-    await rm(pathOf('csv'));
-    await amended();
-    await book.published(store, { formats: chosen });
-    const workbook = await readFile(pathOf('xlsx', { revision: 2 }));
-    const { sheets } = await readXlsx(workbook);
-    expect(sheets[2]!.rows[1]![0]).toMatch(/^the file of the revision before could not be read/);
-    await writeFile(pathOf('csv'), first);
-    await rm(pathOf('xlsx', { revision: 2 }));
-    await repaired(STATEMENT_FORMATS);
-    expect(await readFile(pathOf('xlsx', { revision: 2 }))).toEqual(workbook);
-  });
-
-  test('that cannot hold a day are left out and told; its CSV is published all the same', async () => {
-    const small: StatementFormat = {
-      ...SENTENCE,
-      write: async function* (day) {
-        for await (const batch of day.rows) yield Buffer.from(String(batch.length));
-        throw new FormatTooSmall(day, 'sentence', 'it has too many entries');
-      },
-    };
-    const report = await book.published(store, { formats: [small, JSON_LINES] });
-    const why = (day: string) =>
-      `the statement of ${MERCHANT} in USD for ${day} cannot be written as sentence: it has too many entries. Take the ` +
-      'CSV, which holds every day.';
-    expect(report.leftOut).toEqual(
-      [DAY, NEXT].map((day) => ({ account: ACCOUNT, day, format: 'sentence', why: why(day) })),
-    );
-    expect((await manifestOf()).statements[0]!['otherFormats']).toMatchObject([{ format: 'jsonl' }]);
-    expect(await problemsIn()).toEqual([]);
-    const row = (await statementOf(book.database.db, ACCOUNT, DAY))!;
-    await expect(textOf(fetchInFormat(store, row, small, { earlier: [] }))).rejects.toMatchObject({
-      message: why(DAY),
-      exitCode: 2,
-    });
-  });
-
-  test('a file that no manifest names is told; one of another kind is not', async () => {
-    await book.published(store);
-    await writeFile(pathOf('xlsx'), 'put here');
-    await writeFile(join(folder, 'notes.xlsx'), 'of somebody');
-    expect(await problemsIn()).toEqual([
-      'no manifest here names this file: it was made for a download, or somebody put it here',
-    ]);
-  });
+test('a file that no manifest names is told; one of another kind is not', async () => {
+  await book.published(store);
+  await writeFile(pathOf('jsonl'), 'put here');
+  await writeFile(join(folder, 'notes.jsonl'), 'of somebody');
+  expect(await problemsIn()).toEqual([
+    'no manifest here names this file: it was made for a download, or somebody put it here',
+  ]);
 });

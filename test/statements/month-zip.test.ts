@@ -169,9 +169,9 @@ test('the same month gives the same bytes, in every time zone of the machine', {
   const from = (path: string): string => `from '${new URL(path, import.meta.url).href}';`;
   const script = `
     import { zippedMonth } ${from('../../src/statements/month-files.ts')}
-    import { XLSX } ${from('../../src/statements/formats/xlsx.ts')}
+    import { CSV } ${from('../../src/statements/formats/csv.ts')}
     import { bytesOf, statementDay } ${from('./days.ts')}
-    const read = () => XLSX.write(statementDay([]));
+    const read = () => CSV.write(statementDay([]));
     const month = { name: '2026-03', from: '2026-03-01', to: '2026-03-31' };
     // In New York this hour does not exist on that day.
     for (const at of ['2026-04-01T02:00:01Z', '2026-03-08T02:30:00Z'])

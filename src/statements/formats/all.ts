@@ -1,7 +1,7 @@
-/** Every format of statements. A new one is a file in this folder, its head in `heads.ts` and its line here. */
+/** Every format of statements: the CSV, and those that options add. */
+import { optionalFormats } from '../../options/all.ts';
 import type { StatementColumn, RowCells, StatementFormat } from './format.ts';
 import { CSV } from './csv.ts';
-import { HEADS, type FormatHead } from './heads.ts';
 
 const FORMULA_START = /^[=+\-@\t\r]/;
 
@@ -27,22 +27,7 @@ export const SPREADSHEET: StatementFormat = {
   write: ({ columns, rows }) => CSV.write({ columns, rows: withoutFormulas(columns, rows) }),
 };
 
-/** A format whose writer is loaded with the first day. */
-const late = (head: FormatHead, load: () => Promise<StatementFormat>): StatementFormat => ({
-  ...head,
-  async *write(day) {
-    yield* (await load()).write(day);
-  },
-});
-
-export const STATEMENT_FORMATS: readonly StatementFormat[] = [
-  CSV,
-  SPREADSHEET,
-  late(HEADS.xlsx, async () => (await import('./xlsx.ts')).XLSX),
-  late(HEADS.camt053, async () => (await import('./camt053.ts')).CAMT053),
-  late(HEADS.mt940, async () => (await import('./mt940.ts')).MT940),
-  late(HEADS.pdf, async () => (await import('./pdf.ts')).PDF),
-];
+export const STATEMENT_FORMATS: readonly StatementFormat[] = [CSV, SPREADSHEET, ...optionalFormats()];
 
 export const publishedFormats = (names: readonly string[]): readonly StatementFormat[] =>
   STATEMENT_FORMATS.filter(

@@ -3,8 +3,12 @@
  * is the file that is proven, compared and searched. The other formats are made from it, when it is published or when
  * somebody downloads it.
  */
+import type { Kysely } from 'kysely';
+import type { PackageUse } from '../../host/packages.ts';
+import type { Chosen } from '../../ledger/account-filter.ts';
 import { EXIT, ExpectedError } from '../../ledger/ending.ts';
 import type { Account, BusinessDay, LedgerEntry, StatedFigures } from '../../ledger/entry.ts';
+import type { DB } from '../../store/engine/schema.ts';
 
 /** A row's cells as text, in the order of the columns. Amounts are plain decimals; the absent side is empty. */
 export type RowCells = readonly string[];
@@ -77,8 +81,20 @@ export interface StatementFormat {
    * cannot hold.
    */
   readonly write: (day: StatementDay) => AsyncIterable<Uint8Array>;
+  /** What its writer needs that is not installed with daybook; left out where it needs nothing. */
+  readonly packages?: PackageUse;
+  /** Makes the overview of a merchant's month, which goes before its statements; null where nothing was published. */
+  readonly month?: (db: Kysely<DB>, asked: MonthAsked) => Promise<AsyncIterable<Uint8Array> | null>;
   /** Reads such a file back, so that `verify` can check its rows. Without it, bytes are all that is checked. */
   readonly reader?: StatementReader;
+}
+
+export interface MonthAsked {
+  readonly merchantNo: string;
+  /** `2026-03`. */
+  readonly month: string;
+  readonly currencies: Chosen;
+  readonly now: () => Date;
 }
 
 export interface StatementReader {

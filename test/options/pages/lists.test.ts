@@ -41,7 +41,7 @@ test('a day counts as revised for whoever has an earlier revision of it, and onl
   await downloadedAt(`${key}.r1.csv`, '2026-03-06T02:00:00+08:00', 'cut off, as xlsx');
   expect(await revised()).toEqual([]);
   stage.setNow('2026-03-07T09:00:00+08:00');
-  await (await pages.get(`${REVISED}?revision=1&format=pdf`)).arrayBuffer();
+  await (await pages.get(`${REVISED}?revision=1&format=spreadsheet`)).arrayBuffer();
   const found = `KWD ${REVISED_DAY} proven, revised since you downloaded it`;
   expect(await revised()).toEqual([found]);
   expect(await words('/changes?since=2026-03-07')).toContain('revised since you downloaded it');
@@ -108,13 +108,13 @@ test('a download that the store cuts off is recorded as such, and brings nothing
     () => null,
   );
   expect(cut).toBeNull();
-  await pages.get('/download/SBX-M-1/2026-03.zip?format=xlsx').then(
+  await pages.get('/download/SBX-M-1/2026-03.zip?format=spreadsheet').then(
     (response) => response.arrayBuffer().catch(() => null),
     () => null,
   );
   expect((await auditEvents()).slice(before.length)).toEqual([
     { subject: '2026-03 SBX-M-1', note: 'cut off' },
-    { subject: '2026-03 SBX-M-1', note: 'cut off, as xlsx' },
+    { subject: '2026-03 SBX-M-1', note: 'cut off, as spreadsheet' },
   ]);
   await writeFile(path, bytes);
 });

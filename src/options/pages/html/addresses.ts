@@ -1,6 +1,6 @@
 /** The addresses of the pages. A merchant, currency or entry number is always one part of the path. */
-import { ALWAYS_PUBLISHED } from '../../../ledger/statement-formats.ts';
 import type { Account, BusinessDay } from '../../../ledger/entry.ts';
+import { CSV } from '../../../statements/formats/csv.ts';
 
 const path = (...parts: readonly string[]): string => `/${parts.map(encodeURIComponent).join('/')}`;
 
@@ -26,18 +26,18 @@ export const monthDownloadAddress = (merchantNo: string, month: string): string 
   path('download', merchantNo, `${month}.zip`);
 
 /** The month's overview, to read and sign. */
-export const monthPdfAddress = (merchantNo: string, month: string): string =>
-  path('download', merchantNo, `${month}.pdf`);
+export const monthOverviewAddress = (merchantNo: string, month: string, extension: string): string =>
+  path('download', merchantNo, `${month}.${extension}`);
 
 export const dayDownloadAddress = (
   { merchantNo, currency }: Account,
   day: BusinessDay,
   revision: number,
-  format: string = ALWAYS_PUBLISHED,
+  format: string = CSV.name,
 ): string =>
   addressWith(path('download', merchantNo, currency, day), {
     revision,
-    format: format === ALWAYS_PUBLISHED ? null : format,
+    format: format === CSV.name ? null : format,
   });
 
 /** The same address with other values in its query; null takes one away. The order of the others stays. */

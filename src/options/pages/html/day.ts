@@ -16,7 +16,7 @@ import { filled } from './format.ts';
 import { html, when, type Html, type Part } from './html.ts';
 import { stateMark, type DayMark } from './months.ts';
 import { revisionsSection, type ComparisonShown } from './revisions.ts';
-import { breakLink, link, table } from './parts.ts';
+import { breakLink, link, otherFormats, table } from './parts.ts';
 import { page, type View } from './view.ts';
 
 const UNREADABLE_SHOWN_MAX = 20;
@@ -94,7 +94,7 @@ function downloads({ texts }: View, account: Account, day: BusinessDay, revision
   const address = (format?: string): string => dayDownloadAddress(account, day, revision, format);
   return [
     html`<li>${link(address(), texts.day.download(revision))}</li>`,
-    ...Object.entries(texts.formats).map(
+    ...otherFormats(texts).map(
       ([format, name]) => html`<li>${link(address(format), texts.day.downloadAs(name))}</li>`,
     ),
   ];

@@ -1,13 +1,14 @@
 /** The page of a merchant's month: the figures of each account with what is open, and every day of one of them. */
+import { STATEMENT_FORMATS } from '../../../statements/formats/all.ts';
 import { monthFigures, type AccountMonth, type Month } from '../../../statements/month.ts';
 import { missingNetOf } from '../../../statements/month-figures.ts';
 import type { OpenDay } from '../../../statements/open-days.ts';
-import { addressWith, monthAddress, monthDownloadAddress, monthPdfAddress } from './addresses.ts';
+import { addressWith, monthAddress, monthDownloadAddress, monthOverviewAddress } from './addresses.ts';
 import { closeSection, daysText, type CloseShown } from './close.ts';
 import { filled } from './format.ts';
 import { html, when, type Html, type Part } from './html.ts';
 import { closedMark, stateMark, WITHOUT_PAGE, type DayMark } from './months.ts';
-import { amountOrNothing, dayLink, dayTime, link, table } from './parts.ts';
+import { amountOrNothing, dayLink, dayTime, link, otherFormats, table } from './parts.ts';
 import { page, saidPart, type Said, type View } from './view.ts';
 
 export interface MonthShown {
@@ -56,9 +57,12 @@ export function monthPage(view: View, shown: MonthShown): string {
 function downloads({ texts }: View, merchantNo: string, month: string): Part {
   const address = monthDownloadAddress(merchantNo, month);
   return [
-    html`<li>${link(monthPdfAddress(merchantNo, month), texts.month.overview)}</li>`,
+    ...STATEMENT_FORMATS.filter((format) => format.month !== undefined).map(
+      ({ extension }) =>
+        html`<li>${link(monthOverviewAddress(merchantNo, month, extension), texts.month.overview)}</li>`,
+    ),
     html`<li>${link(address, texts.month.download)}</li>`,
-    ...Object.entries(texts.formats).map(
+    ...otherFormats(texts).map(
       ([format, name]) =>
         html`<li>${link(addressWith(address, { format }), texts.month.downloadAs(name))}</li>`,
     ),

@@ -1,7 +1,10 @@
 /** Parts that many pages have: tables, links, and the way to other pages of a list. */
 import type { Account, BusinessDay, LedgerEntry } from '../../../ledger/entry.ts';
+import { STATEMENT_FORMATS } from '../../../statements/formats/all.ts';
+import { CSV } from '../../../statements/formats/csv.ts';
 import { breakAddress, dayAddress } from './addresses.ts';
 import { html, type Html, type Part } from './html.ts';
+import type { Texts } from './texts/en.ts';
 import type { View } from './view.ts';
 
 /** The cells of a column, by what it holds. What begins with `name` names the row. */
@@ -116,3 +119,10 @@ export function pagingLinks(
     </ul>
   </nav>`;
 }
+
+/** The formats next to the CSV, and how people call them. */
+export const otherFormats = ({ formats }: Texts): (readonly [format: string, name: string])[] =>
+  STATEMENT_FORMATS.filter(({ name }) => name !== CSV.name).map(({ name }) => [
+    name,
+    new Map(Object.entries(formats)).get(name) ?? name,
+  ]);

@@ -6,10 +6,8 @@ import { formatNote, inFormat } from '../../../statements/fetch.ts';
 import { STATEMENT_FORMATS } from '../../../statements/formats/all.ts';
 import { CSV } from '../../../statements/formats/csv.ts';
 import type { StatementFormat } from '../../../statements/formats/format.ts';
-import { HEADS } from '../../../statements/formats/heads.ts';
 import { fileOf, nameIn } from '../../../statements/keys.ts';
-import { monthDownload, monthPdfName, zippedMonth } from '../../../statements/month-files.ts';
-import { monthOverview, monthPdf } from '../../../statements/month-pdf.ts';
+import { monthDownload, overviewName, zippedMonth } from '../../../statements/month-files.ts';
 import { recordAuditEvent } from '../../../store/audit.ts';
 import { CUT_DOWNLOAD, DOWNLOAD_COMMAND, monthSubject } from '../../../store/downloaded.ts';
 import { statementOf, statementsOfDay } from '../../../store/statements/statements.ts';
@@ -74,22 +72,22 @@ async function dayFile({ db, objects }: PagesContext, asked: Asked): Promise<Dow
   };
 }
 
-/** A merchant's month: all of its files as a ZIP, or its overview as PDF. */
+/** A merchant's month: all of its files as a ZIP, or its overview in a format that makes one. */
 async function monthFile({ db, objects, now }: PagesContext, asked: Asked): Promise<Download> {
   const merchantNo = merchantIn(asked);
-  const [, monthName = '', extension] = /^(\d{4}-\d{2})\.(zip|pdf)$/.exec(asked.part('file')) ?? [];
+  const [, monthName = '', extension] = /^(\d{4}-\d{2})\.([\w.]+)$/.exec(asked.part('file')) ?? [];
   if (monthName === '') throw new PageRefusal(404);
   const month = monthIn(monthName);
-  const wanted = { merchantNo, month, currencies: null, now };
-  if (extension === 'pdf') {
-    const overview = await monthOverview(db, wanted);
-    if (overview === null) throw new PageRefusal(404);
+  if (extension !== 'zip') {
+    const format = STATEMENT_FORMATS.find((one) => one.extension === extension);
+    const bytes = await format?.month?.(db, { merchantNo, month: month.name, currencies: null, now });
+    if (format === undefined || !bytes) throw new PageRefusal(404);
     // Recorded under its own name: it is no statement, so no statement counts as downloaded.
-    const name = monthPdfName(month, merchantNo);
-    return { subject: name, bytes: monthPdf(overview), name, contentType: HEADS.pdf.contentType };
+    const name = overviewName(format, month, merchantNo);
+    return { subject: name, bytes, name, contentType: format.contentType };
   }
   const format = formatIn(asked);
-  const { accounts, files } = await monthDownload({ db, objects, format, now }, wanted);
+  const { accounts, files } = await monthDownload({ db, objects, format, now }, merchantNo, month, null);
   if (files.length === 0) throw new PageRefusal(404);
   const ending = format.name === CSV.name ? '' : `-${format.name}`;
   return {

@@ -8,7 +8,12 @@ import {
   subtractAmounts,
 } from '../../ledger/money.ts';
 import { counted } from '../../ledger/text.ts';
-import { type Places, type StatementDay, type PublishedRevision, FormatTooSmall } from './format.ts';
+import {
+  type Places,
+  type StatementDay,
+  type PublishedRevision,
+  FormatTooSmall,
+} from '../../statements/formats/format.ts';
 
 const ISO_4217 = createCurrencies({});
 /** Metals, funds and tests (XAU, XXX), to which ISO gives no minor unit; but for five currencies of several countries. */

@@ -1,29 +1,37 @@
 /** A merchant's month as PDF: what each account adds up to, what is open, the close with what it froze, and every day's hash. */
 import type { Kysely, Transaction } from 'kysely';
-import type { Chosen } from '../ledger/account-filter.ts';
-import { dayWindow } from '../ledger/business-day.ts';
-import { quarantinedIn } from '../ledger/hints/evidence.ts';
-import type { BusinessDay } from '../ledger/entry.ts';
-import { readQuarantined } from '../platform/ledger-entry.ts';
-import type { DB } from '../store/engine/schema.ts';
-import { monthCloses } from '../options/all.ts';
-import { unreadableWithin } from '../store/quarantine.ts';
-import type { StatementRow } from '../store/statements/statements.ts';
-import { manifestOfDay } from '../store/statements/stored-files.ts';
-import { accountMonths, type AccountMonth, type Month, monthFigures, stretches } from './month.ts';
-import { explainedOfEach } from './summary.ts';
-import { zoneIn } from './manifest.ts';
-import type { Adjustment, MonthClose } from './closes.ts';
-import { openDaysOf, type OpenDay, openGroups, unpublishedText } from './open-days.ts';
-import { entriesIn } from '../ledger/chain/figures.ts';
-import { grouped, moneyText } from '../ledger/money.ts';
-import { counted } from '../ledger/text.ts';
-import { wallSecond } from '../ledger/wall-time.ts';
-import { figuresOf } from '../store/account-days.ts';
-import { BAD, countText, GOOD, instantText, longMonth } from './formats/pdf.ts';
-import { STYLE, createSheet, type Sheet, type Column, type Row } from './formats/pdf-sheet.ts';
-import { fileOf } from './keys.ts';
-import { missingNetOf } from './month-figures.ts';
+import type { Chosen } from '../../ledger/account-filter.ts';
+import { dayWindow } from '../../ledger/business-day.ts';
+import { quarantinedIn } from '../../ledger/hints/evidence.ts';
+import type { BusinessDay } from '../../ledger/entry.ts';
+import { readQuarantined } from '../../platform/ledger-entry.ts';
+import type { DB } from '../../store/engine/schema.ts';
+import { monthCloses } from '../all.ts';
+import { unreadableWithin } from '../../store/quarantine.ts';
+import type { StatementRow } from '../../store/statements/statements.ts';
+import { manifestOfDay } from '../../store/statements/stored-files.ts';
+import type { Adjustment, MonthClose } from '../../statements/closes.ts';
+import type { MonthAsked } from '../../statements/formats/format.ts';
+import {
+  accountMonths,
+  type AccountMonth,
+  type Month,
+  monthFigures,
+  monthOf,
+  stretches,
+} from '../../statements/month.ts';
+import { explainedOfEach } from '../../statements/summary.ts';
+import { zoneIn } from '../../statements/manifest.ts';
+import { openDaysOf, type OpenDay, openGroups, unpublishedText } from '../../statements/open-days.ts';
+import { entriesIn } from '../../ledger/chain/figures.ts';
+import { grouped, moneyText } from '../../ledger/money.ts';
+import { counted } from '../../ledger/text.ts';
+import { wallSecond } from '../../ledger/wall-time.ts';
+import { figuresOf } from '../../store/account-days.ts';
+import { BAD, countText, GOOD, instantText, longMonth } from './pdf.ts';
+import { STYLE, createSheet, type Sheet, type Column, type Row } from './pdf-sheet.ts';
+import { fileOf } from '../../statements/keys.ts';
+import { missingNetOf } from '../../statements/month-figures.ts';
 
 export interface MonthOverview {
   readonly merchantNo: string;
@@ -46,19 +54,21 @@ export interface MonthOverview {
 const accountDayName = ({ currency, day }: Pick<StatementRow, 'currency' | 'day'>): string =>
   `${currency} ${day}`;
 
-export interface OverviewAsked extends Pick<MonthOverview, 'merchantNo' | 'month' | 'currencies'> {
-  readonly now: () => Date;
-}
-
-export const monthOverview = (db: Kysely<DB>, asked: OverviewAsked): Promise<MonthOverview | null> =>
-  db
+export async function monthAsPdf(
+  db: Kysely<DB>,
+  asked: MonthAsked,
+): Promise<AsyncIterable<Uint8Array> | null> {
+  const overview = await db
     .transaction()
     .setIsolationLevel('repeatable read')
     .setAccessMode('read only')
     .execute((trx) => overviewIn(trx, asked));
+  return overview && monthPdf(overview);
+}
 
-async function overviewIn(trx: Transaction<DB>, asked: OverviewAsked): Promise<MonthOverview | null> {
-  const { merchantNo, month, currencies, now } = asked;
+async function overviewIn(trx: Transaction<DB>, asked: MonthAsked): Promise<MonthOverview | null> {
+  const { merchantNo, currencies, now } = asked;
+  const month = monthOf(asked.month)!;
   const at = now();
   const { accounts } = await accountMonths(trx, merchantNo, month, currencies);
   const statements = accounts.flatMap((account) => account.statements);
@@ -72,7 +82,8 @@ async function overviewIn(trx: Transaction<DB>, asked: OverviewAsked): Promise<M
   return {
     ...{ merchantNo, month, zone, at, currencies, accounts, closes: closed?.closes ?? [] },
     explained: new Map([...explained].map(([row, breaks]) => [accountDayName(row), breaks.length])),
-    unreadable: zone === null ? new Set() : await unreadableDays(trx, asked, statements, zone),
+    unreadable:
+      zone === null ? new Set() : await unreadableDays(trx, { merchantNo, month }, statements, zone),
     openDays:
       zone === null
         ? accounts.flatMap(unpublishedOf)
@@ -86,7 +97,7 @@ const UNREADABLE_MAX = 10_000;
 
 async function unreadableDays(
   trx: Transaction<DB>,
-  { merchantNo, month: { from, to } }: OverviewAsked,
+  { merchantNo, month: { from, to } }: Pick<MonthOverview, 'merchantNo' | 'month'>,
   statements: readonly StatementRow[],
   zone: string,
 ): Promise<ReadonlySet<string>> {

@@ -6,11 +6,11 @@ import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readXlsx } from 'hucre/xlsx';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Manifest } from '../../src/statements/manifest.ts';
-import { showPages, type ShownPages } from '../options/pages/support.ts';
-import { pagesOf, textOf } from '../support/read-pdf.ts';
-import { MERCHANT, openStage, scenario, type Stage } from '../support/stage.ts';
-import { daybook, envOf, type Env } from './daybook.ts';
+import type { Manifest } from '../../../src/statements/manifest.ts';
+import { showPages, type ShownPages } from '../pages/support.ts';
+import { pagesOf, textOf } from '../../support/read-pdf.ts';
+import { MERCHANT, openStage, scenario, type Stage } from '../../support/stage.ts';
+import { daybook, envOf, type Env } from '../../cli/daybook.ts';
 
 const { merchantNo } = MERCHANT;
 const DAY = '2026-02-28';

@@ -6,9 +6,9 @@ import { XmlDocument, XsdValidator } from 'libxml2-wasm';
 import { expect, test } from 'vitest';
 import { addAmounts, compareAmounts, subtractAmounts } from '../../../src/ledger/money.ts';
 import { sha256Of } from '../../../src/host/sha256.ts';
-import { CAMT053 } from '../../../src/statements/formats/camt053.ts';
+import { writeCamt053 } from '../../../src/options/formats/camt053.ts';
 import type { RowCells, StatementDay } from '../../../src/statements/formats/format.ts';
-import { bytesOf, revisionOf, statementDay } from '../days.ts';
+import { bytesOf, revisionOf, statementDay } from '../../statements/days.ts';
 import { hostileDay } from './hostile-rows.ts';
 
 /** ISO 20022's own file. It is not ours to pass on, so it lies next to the repository; where it is not, see iso20022.org. */
@@ -16,7 +16,7 @@ const SCHEMA = fileURLToPath(new URL('../../../../shared/standards/camt.053.001.
 const NS = { c: 'urn:iso:std:iso:20022:tech:xsd:camt.053.001.08' };
 
 const ROW: RowCells = ['B1', '2026-03-31 09:00:00', 'USD', 'PAY', '1234.50', '', '1233.50'];
-const written = async (day: StatementDay): Promise<Buffer> => bytesOf(CAMT053.write(day));
+const written = async (day: StatementDay): Promise<Buffer> => bytesOf(writeCamt053(day));
 
 async function reading<Result>(day: StatementDay, look: (document: XmlDocument) => Result): Promise<Result> {
   const document = XmlDocument.fromBuffer(await written(day));

@@ -8,15 +8,15 @@ import {
   type RowCells,
   type StatementDay,
 } from '../../../src/statements/formats/format.ts';
-import { workbookOf, XLSX } from '../../../src/statements/formats/xlsx.ts';
-import { bytesOf, revisionOf, statementDay, type DayChange } from '../days.ts';
+import { writeXlsx } from '../../../src/options/formats/xlsx.ts';
+import { bytesOf, revisionOf, statementDay, type DayChange } from '../../statements/days.ts';
 import { hostileDay } from './hostile-rows.ts';
 
 const ROW: RowCells = ['B1', '2026-03-31 09:00:00', 'USD', 'PAY', '1234.50', '', '-0.50'];
 const NAMES = STATEMENT_COLUMNS.map(({ name }) => name);
 
 const read = async (day: StatementDay, sheetRowsMax?: number) =>
-  (await readXlsx(await bytesOf(workbookOf(day, sheetRowsMax)), { readStyles: true })).sheets;
+  (await readXlsx(await bytesOf(writeXlsx(day, sheetRowsMax)), { readStyles: true })).sheets;
 type Sheet = Awaited<ReturnType<typeof read>>[number];
 
 const cellAt = (sheet: Sheet, row: number, column: number) => sheet.cells?.get(`${row},${column}`);
@@ -187,10 +187,10 @@ describe('a later revision', () => {
 
 test('the same day gives the same bytes, in every time zone of the machine', () => {
   const script = `
-    import { XLSX } from '${new URL('../../../src/statements/formats/xlsx.ts', import.meta.url).href}';
-    import { bytesOf, statementDay } from '${new URL('../days.ts', import.meta.url).href}';
+    import { writeXlsx } from '${new URL('../../../src/options/formats/xlsx.ts', import.meta.url).href}';
+    import { bytesOf, statementDay } from '${new URL('../../statements/days.ts', import.meta.url).href}';
     import { sha256Of } from '${new URL('../../../src/host/sha256.ts', import.meta.url).href}';
-    console.log(sha256Of(await bytesOf(XLSX.write(statementDay([${JSON.stringify(ROW)}])))));`;
+    console.log(sha256Of(await bytesOf(writeXlsx(statementDay([${JSON.stringify(ROW)}])))));`;
   const digestIn = (zone: string) =>
     execFileSync(process.execPath, ['--input-type=module', '-e', script], {
       env: { ...process.env, TZ: zone, NODE_OPTIONS: '--disable-warning=ExperimentalWarning' },
@@ -209,7 +209,7 @@ test('what reading the rows throws comes through, and who stops reading stops th
       throw new Error('the rows are not those published');
     })(),
   };
-  await expect(bytesOf(XLSX.write(failing))).rejects.toThrow('the rows are not those published');
+  await expect(bytesOf(writeXlsx(failing))).rejects.toThrow('the rows are not those published');
   let isEnded = false;
   const endless: StatementDay = {
     ...statementDay([]),
@@ -222,6 +222,6 @@ test('what reading the rows throws comes through, and who stops reading stops th
     })(),
   };
   let bytes = 0;
-  for await (const chunk of XLSX.write(endless)) if ((bytes += chunk.length) > 100_000) break;
+  for await (const chunk of writeXlsx(endless)) if ((bytes += chunk.length) > 100_000) break;
   expect(isEnded).toBe(true);
 });

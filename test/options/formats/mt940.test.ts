@@ -4,13 +4,13 @@ import { Parser } from 'mt940js';
 import { expect, test } from 'vitest';
 import { sha256Of } from '../../../src/host/sha256.ts';
 import type { RowCells, StatementDay } from '../../../src/statements/formats/format.ts';
-import { createMessages, MT940, linesOf, swiftText } from '../../../src/statements/formats/mt940.ts';
-import { bytesOf, revisionOf, statementDay } from '../days.ts';
+import { createMessages, linesOf, swiftText, writeMt940 } from '../../../src/options/formats/mt940.ts';
+import { bytesOf, revisionOf, statementDay } from '../../statements/days.ts';
 import { hostileDay } from './hostile-rows.ts';
 
 const ROW: RowCells = ['SBX1684027663557', '2026-03-31 09:00:00', 'USD', 'PAY', '1234.50', '', '1233.50'];
 const written = async (day: StatementDay): Promise<string> =>
-  (await bytesOf(MT940.write(day))).toString('latin1');
+  (await bytesOf(writeMt940(day))).toString('latin1');
 const lines = (text: string): string[] => text.split('\r\n').slice(0, -1);
 const messagesOf = (text: string): string[] => text.split(/(?<=^-\r\n)/m).filter((message) => message !== '');
 

@@ -9,10 +9,10 @@ import {
   STATEMENT_COLUMNS,
 } from '../../../src/statements/formats/format.ts';
 import { grouped } from '../../../src/ledger/money.ts';
-import { drawable } from '../../../src/statements/formats/pdf-sheet.ts';
-import { ENTRIES_SHOWN_MAX, PDF } from '../../../src/statements/formats/pdf.ts';
+import { drawable } from '../../../src/options/formats/pdf-sheet.ts';
+import { ENTRIES_SHOWN_MAX, writePdf } from '../../../src/options/formats/pdf.ts';
 import { linesOf, pagesOf, textOf } from '../../support/read-pdf.ts';
-import { bytesOf, dayOf, revisionOf, statementDay } from '../days.ts';
+import { bytesOf, dayOf, revisionOf, statementDay } from '../../statements/days.ts';
 import { hostileDay } from './hostile-rows.ts';
 
 const ROW: RowCells = ['B1', '2026-03-31 09:00:00', 'USD', 'PAY', '1234567.50', '', '-0.50'];
@@ -20,7 +20,7 @@ const FIGURES = {
   ...{ opening: '-1234568.00', creditTotal: '1234567.50', creditCount: 1, closing: '-0.50' },
 };
 const NAMES = STATEMENT_COLUMNS.map(({ name }) => name);
-const read = async (day: StatementDay) => pagesOf(await bytesOf(PDF.write(day)));
+const read = async (day: StatementDay) => pagesOf(await bytesOf(writePdf(day)));
 
 test('a day is figures, verdict, proof and lines to sign on one page of A4, with its entries', async () => {
   const pages = await read(statementDay([ROW], { figures: FIGURES }));
@@ -59,7 +59,7 @@ test('a day is figures, verdict, proof and lines to sign on one page of A4, with
 /** What is drawn on the pages, as a PDF spells it. */
 const drawnIn = async (day: StatementDay): Promise<string> =>
   Array.from(
-    (await bytesOf(PDF.write(day)))
+    (await bytesOf(writePdf(day)))
       .toString('latin1')
       .matchAll(/FlateDecode\n>>\nstream\n([^]*?)\nendstream/g),
     ([, packed]) => inflateSync(Buffer.from(packed!, 'latin1')).toString('latin1'),
@@ -420,9 +420,9 @@ test('a million entries make a file that is no larger than a thousand do', async
     },
   );
   const small = await bytesOf(
-    PDF.write(statementDay(batch.slice(0, 1_000), { figures: { creditCount: 1_000 } })),
+    writePdf(statementDay(batch.slice(0, 1_000), { figures: { creditCount: 1_000 } })),
   );
-  const large = await bytesOf(PDF.write(day));
+  const large = await bytesOf(writePdf(day));
   expect(large.length).toBeLessThan(small.length * 1.1);
 });
 
@@ -431,10 +431,10 @@ test(
   { tags: ['long'] },
   () => {
     const script = `
-    import { PDF } from '${new URL('../../../src/statements/formats/pdf.ts', import.meta.url).href}';
-    import { bytesOf, statementDay } from '${new URL('../days.ts', import.meta.url).href}';
+    import { writePdf } from '${new URL('../../../src/options/formats/pdf.ts', import.meta.url).href}';
+    import { bytesOf, statementDay } from '${new URL('../../statements/days.ts', import.meta.url).href}';
     import { sha256Of } from '${new URL('../../../src/host/sha256.ts', import.meta.url).href}';
-    console.log(sha256Of(await bytesOf(PDF.write(statementDay([${JSON.stringify(ROW)}])))));`;
+    console.log(sha256Of(await bytesOf(writePdf(statementDay([${JSON.stringify(ROW)}])))));`;
     const digestIn = (zone: string) =>
       execFileSync(process.execPath, ['--input-type=module', '-e', script], {
         env: {
@@ -460,5 +460,5 @@ test('what reading the rows throws comes through, also after the last entry that
       throw new Error('the rows are not those published');
     })(),
   };
-  await expect(bytesOf(PDF.write(failing))).rejects.toThrow('the rows are not those published');
+  await expect(bytesOf(writePdf(failing))).rejects.toThrow('the rows are not those published');
 });

@@ -7,15 +7,13 @@ import {
   type StatementDay,
   type Changes,
   type RowCells,
-  type StatementFormat,
   linesOfChange,
   placesOf,
   type Places,
-} from './format.ts';
+} from '../../statements/formats/format.ts';
 import { missingIn, unreadableText } from './bank-amounts.ts';
 import { COLOR, STYLE, type TextStyle, type Column, type Row, type Sheet, createSheet } from './pdf-sheet.ts';
 import { addAmounts, grouped, subtractAmounts } from '../../ledger/money.ts';
-import { HEADS } from './heads.ts';
 
 export const GOOD: TextStyle = { ...STYLE.text, font: 'bold', color: COLOR.good };
 export const BAD: TextStyle = { ...GOOD, color: COLOR.bad };
@@ -289,7 +287,7 @@ function* entryRows(day: StatementDay, shown: readonly RowCells[]): Generator<Ro
 /** Entries that are listed; the CSV has all. */
 export const ENTRIES_SHOWN_MAX = 1_000;
 
-async function* write(day: StatementDay): AsyncGenerator<Uint8Array> {
+export async function* writePdf(day: StatementDay): AsyncGenerator<Uint8Array> {
   const { account, published } = day;
   const changes = await day.changes();
   const shown: RowCells[] = [];
@@ -309,5 +307,3 @@ async function* write(day: StatementDay): AsyncGenerator<Uint8Array> {
   entriesSection(sheet, day, { shown, inAll: entriesIn(published.figures) });
   yield* sheet.end();
 }
-
-export const PDF: StatementFormat = { ...HEADS.pdf, write };

@@ -6,13 +6,11 @@ import {
   type StatementDay,
   FormatTooSmall,
   type RowCells,
-  type StatementFormat,
   placesOf,
   type Places,
-} from './format.ts';
+} from '../../statements/formats/format.ts';
 import { sha256Of } from '../../host/sha256.ts';
 import { bankAmounts, ofEntry, type BankAmounts, notesOf } from './bank-amounts.ts';
-import { HEADS } from './heads.ts';
 
 /** Set X without line ends. */
 const ALLOWED = /^[A-Za-z0-9/\-?:().,'+ ]*$/;
@@ -215,7 +213,7 @@ function about({ published, earlier }: StatementDay, spelled: number): string {
   );
 }
 
-async function* write(day: StatementDay): AsyncGenerator<Uint8Array> {
+export async function* writeMt940(day: StatementDay): AsyncGenerator<Uint8Array> {
   const at = placesOf(day.columns);
   const amounts = bankAmounts(day, 'mt940');
   await amounts.checkFigures(at);
@@ -232,5 +230,3 @@ async function* write(day: StatementDay): AsyncGenerator<Uint8Array> {
   messages.end(`:86:${linesOf(about(day, spelled)).join(END)}${END}`);
   yield Buffer.from(messages.given());
 }
-
-export const MT940: StatementFormat = { ...HEADS.mt940, write };

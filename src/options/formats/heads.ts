@@ -1,7 +1,7 @@
-/** What is known of each format without what writes it, which is loaded with the first day that is written. */
-import type { StatementFormat } from './format.ts';
+/** What is known of each format without what writes it. */
+import type { StatementFormat } from '../../statements/formats/format.ts';
 
-export type FormatHead = Omit<StatementFormat, 'write' | 'reader'>;
+type FormatHead = Omit<StatementFormat, 'write' | 'month'>;
 
 export const HEADS = {
   xlsx: {
@@ -29,5 +29,6 @@ export const HEADS = {
     contentType: 'application/pdf',
     canBePublished: true,
     holdsEveryDay: true,
+    packages: 'PDF statements',
   },
 } as const satisfies Readonly<Record<string, FormatHead>>;

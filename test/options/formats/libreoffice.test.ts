@@ -8,8 +8,8 @@ import { promisify } from 'node:util';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, test } from 'vitest';
 import { STATEMENT_COLUMNS, type RowCells } from '../../../src/statements/formats/format.ts';
-import { XLSX } from '../../../src/statements/formats/xlsx.ts';
-import { bytesOf, statementDay } from '../days.ts';
+import { writeXlsx } from '../../../src/options/formats/xlsx.ts';
+import { bytesOf, statementDay } from '../../statements/days.ts';
 
 const isInstalled = spawnSync('soffice', ['--version']).status === 0;
 if (!isInstalled && process.env['DAYBOOK_TEST_LIBREOFFICE'] === 'required')
@@ -36,7 +36,7 @@ describe.skipIf(!isInstalled)('with LibreOffice (Debian’s package libreoffice-
       const folder = await mkdtemp(join(tmpdir(), 'daybook-libreoffice-'));
       const workbook = join(folder, 'day.xlsx');
       const figures = { creditCount: 2, debitCount: 2, closing: '0.00' };
-      await writeFile(workbook, await bytesOf(XLSX.write(statementDay(ROWS, { figures }))));
+      await writeFile(workbook, await bytesOf(writeXlsx(statementDay(ROWS, { figures }))));
       const profile = `-env:UserInstallation=${pathToFileURL(join(folder, 'profile')).href}`;
       const flags = [profile, '--headless', '--convert-to', AS_CSV, '--outdir', folder, workbook];
       await promisify(execFile)('soffice', flags, { env: { ...process.env, LC_ALL: 'C.UTF-8' } });

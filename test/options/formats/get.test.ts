@@ -7,10 +7,10 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { readXlsx } from 'hucre/xlsx';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { StatementRow } from '../../src/store/statements/statements.ts';
-import { pagesOf, textOf } from '../support/read-pdf.ts';
-import { FROM, MERCHANT, openStage, scenario, type Stage } from '../support/stage.ts';
-import { daybook, envOf, type Env } from './daybook.ts';
+import type { StatementRow } from '../../../src/store/statements/statements.ts';
+import { pagesOf, textOf } from '../../support/read-pdf.ts';
+import { FROM, MERCHANT, openStage, scenario, type Stage } from '../../support/stage.ts';
+import { daybook, envOf, type Env } from '../../cli/daybook.ts';
 
 const { merchantNo } = MERCHANT;
 const NAME = `${merchantNo}_USD_${FROM}.r1`;

@@ -7,8 +7,7 @@ import {
   type PublishedRevision,
   type StatementDay,
   type RowCells,
-  type StatementFormat,
-} from './format.ts';
+} from '../../statements/formats/format.ts';
 import { missingIn } from './bank-amounts.ts';
 import {
   type TextKind,
@@ -20,8 +19,7 @@ import {
   sheetPart,
   SHEET_TAIL,
 } from './xlsx-xml.ts';
-import { zipped, type ZippedFile } from '../zipped.ts';
-import { HEADS } from './heads.ts';
+import { zipped, type ZippedFile } from '../../statements/zipped.ts';
 
 const text = (value: string): Value => ({ kind: 'text', text: value });
 const amount = (value: string): Value => ({ kind: 'amount', text: value });
@@ -159,7 +157,7 @@ async function* rowSheet(
 }
 
 /** The workbook's bytes. An account with more rows than fit on a sheet goes on on the next one. */
-export async function* workbookOf(
+export async function* writeXlsx(
   day: StatementDay,
   sheetRowsMax = SHEET_ROWS_MAX,
 ): AsyncGenerator<Uint8Array> {
@@ -185,5 +183,3 @@ export async function* workbookOf(
     await rows.end();
   }
 }
-
-export const XLSX: StatementFormat = { ...HEADS.xlsx, write: (day) => workbookOf(day) };

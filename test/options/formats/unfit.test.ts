@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { manifestFileNextTo } from '../../src/statements/keys.ts';
-import type { StatementRow } from '../../src/store/statements/statements.ts';
-import { showPages } from '../options/pages/support.ts';
-import { MERCHANT, objectsOf, openStage, scenario, type Stage } from '../support/stage.ts';
-import { daybook, envOf, type Env } from './daybook.ts';
+import { manifestFileNextTo } from '../../../src/statements/keys.ts';
+import type { StatementRow } from '../../../src/store/statements/statements.ts';
+import { showPages } from '../pages/support.ts';
+import { MERCHANT, objectsOf, openStage, scenario, type Stage } from '../../support/stage.ts';
+import { daybook, envOf, type Env } from '../../cli/daybook.ts';
 
 const { merchantNo } = MERCHANT;
 const DAY = '2026-03-04';

@@ -1,9 +1,8 @@
 /** Amounts of camt.053 and MT940: as many decimals as ISO 4217 gives the currency, never rounded. */
 import { describe, expect, test } from 'vitest';
-import { CAMT053 } from '../../../src/statements/formats/camt053.ts';
 import type { StatementFormat } from '../../../src/statements/formats/format.ts';
-import { MT940 } from '../../../src/statements/formats/mt940.ts';
-import { bytesOf, statementDay } from '../days.ts';
+import { publishedFormats } from '../../../src/statements/formats/all.ts';
+import { bytesOf, statementDay } from '../../statements/days.ts';
 
 const ROW = ['B1', '2026-03-31 09:00:00', 'USD', 'PAY', '1.00', '', '1.00'];
 
@@ -16,8 +15,9 @@ const dayWith = (format: StatementFormat, currency: string, amount: string, bala
   );
 };
 
-describe.each([MT940, CAMT053])('amounts in $name', (format) => {
-  const point = format === MT940 ? ',' : '.';
+describe.each(publishedFormats(['mt940', 'camt053']))('amounts in $name', (format) => {
+  const isMt940 = format.name === 'mt940';
+  const point = isMt940 ? ',' : '.';
 
   test.each([
     ['USD', '10.005', 2],
@@ -61,15 +61,14 @@ describe.each([MT940, CAMT053])('amounts in $name', (format) => {
     ['CNH', '10.0050', '10.0050'],
     ['XAU', '10.0050', '10.0050'],
   ])('of %s are written without zeros that are too many: %s is %s', async (currency, amount, written) => {
-    const spelled = written.replace('.', point) + (format === MT940 && !written.includes('.') ? ',' : '');
+    const spelled = written.replace('.', point) + (isMt940 && !written.includes('.') ? ',' : '');
     const text = await dayWith(format, currency, amount);
-    const [entry, closing] =
-      format === MT940
-        ? [`C${spelled}NMSC`, `:62F:C260331${currency}${spelled}\r\n`]
-        : [
-            `<Amt Ccy="${currency}">${spelled}</Amt>`,
-            `<Cd>CLBD</Cd></CdOrPrtry></Tp><Amt Ccy="${currency}">${spelled}<`,
-          ];
+    const [entry, closing] = isMt940
+      ? [`C${spelled}NMSC`, `:62F:C260331${currency}${spelled}\r\n`]
+      : [
+          `<Amt Ccy="${currency}">${spelled}</Amt>`,
+          `<Cd>CLBD</Cd></CdOrPrtry></Tp><Amt Ccy="${currency}">${spelled}<`,
+        ];
     expect(text).toContain(entry);
     expect(text).toContain(closing);
   });

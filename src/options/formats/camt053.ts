@@ -6,12 +6,10 @@ import { bankAmounts, ofEntry, type BankAmounts, notesOf } from './bank-amounts.
 import {
   type RowCells,
   type StatementDay,
-  type StatementFormat,
   FormatTooSmall,
   placesOf,
   type Places,
-} from './format.ts';
-import { HEADS } from './heads.ts';
+} from '../../statements/formats/format.ts';
 
 /** What the schema allows in an amount. */
 const AMOUNT_DIGITS_MAX = 18;
@@ -170,7 +168,7 @@ function tail(day: StatementDay): string {
   return `${element('AddtlStmtInf', Array.from(about).slice(0, ABOUT_MAX).join(''))}</Stmt></BkToCstmrStmt></Document>\n`;
 }
 
-async function* write(day: StatementDay): AsyncGenerator<Uint8Array> {
+export async function* writeCamt053(day: StatementDay): AsyncGenerator<Uint8Array> {
   const fitting = bankAmounts(day, 'camt053');
   const amounts = amountsOf(day, fitting);
   const at = placesOf(day.columns);
@@ -183,5 +181,3 @@ async function* write(day: StatementDay): AsyncGenerator<Uint8Array> {
   }
   yield Buffer.from(tail(day));
 }
-
-export const CAMT053: StatementFormat = { ...HEADS.camt053, write };

@@ -1,0 +1,26 @@
+import type { StatementFormat } from '../../statements/formats/format.ts';
+import type { Option } from '../option.ts';
+import { HEADS } from './heads.ts';
+
+/** A writer that is loaded with the first day. */
+const late = (load: () => Promise<StatementFormat['write']>): StatementFormat['write'] =>
+  async function* (day) {
+    yield* (await load())(day);
+  };
+
+export const formats: Option = {
+  name: 'formats',
+  about: 'statements as XLSX, camt.053, MT940 and PDF, and a month as PDF',
+  settings: ['DAYBOOK_STATEMENT_FORMATS'],
+  docs: ['reference/files.md#formats-next-to-the-csv'],
+  formats: [
+    { ...HEADS.xlsx, write: late(async () => (await import('./xlsx.ts')).writeXlsx) },
+    { ...HEADS.camt053, write: late(async () => (await import('./camt053.ts')).writeCamt053) },
+    { ...HEADS.mt940, write: late(async () => (await import('./mt940.ts')).writeMt940) },
+    {
+      ...HEADS.pdf,
+      write: late(async () => (await import('./pdf.ts')).writePdf),
+      month: async (db, asked) => (await import('./month-pdf.ts')).monthAsPdf(db, asked),
+    },
+  ],
+};
