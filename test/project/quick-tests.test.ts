@@ -1,6 +1,6 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { quickTests } from '../support/quick-tests.ts';
@@ -13,8 +13,11 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 async function quickIn(files: Readonly<Record<string, string>>): Promise<string[]> {
   const root = await mkdtemp(join(tmpdir(), 'daybook-quick-'));
   onTestFinished(() => rm(root, { recursive: true }));
-  await mkdir(join(root, 'test'));
-  for (const [name, text] of Object.entries(files)) await writeFile(join(root, 'test', name), text);
+  for (const [name, text] of Object.entries(files)) {
+    const path = join(root, 'test', name);
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, text);
+  }
   return quickTests(root);
 }
 
@@ -55,6 +58,18 @@ test.each([
 test('types alone do not make a test slow', async () => {
   const files = {
     'a.test.ts': "import type { Pool } from 'pg';\nimport type {\n  Socket,\n} from 'node:net';",
+  };
+  expect(await quickIn(files)).toEqual(['test/a.test.ts']);
+});
+
+test('who asks the list of options is not slow by what the value of one loads later', async () => {
+  const late = `export const part = () => import('${PGLITE}');`;
+  const files = {
+    'a.test.ts': "import '../src/options/all.ts';",
+    'b.test.ts': "import '../src/options/store/part.ts';",
+    '../src/options/all.ts': "import './store/option.ts';",
+    '../src/options/store/option.ts': late,
+    '../src/options/store/part.ts': late,
   };
   expect(await quickIn(files)).toEqual(['test/a.test.ts']);
 });
