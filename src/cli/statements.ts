@@ -1,28 +1,24 @@
-/** `statements`: lists what was published, takes over a store, and makes the keys that sign. */
-import { randomBytes } from 'node:crypto';
-import { stat } from 'node:fs/promises';
-import { join } from 'node:path';
+/** `statements`: lists what was published, and takes over a store. */
 import type { Command } from 'commander';
 import { thisHolder } from '../host/process-identity.ts';
-import { bytesOf } from '../objects/object-store.ts';
+import { signatures } from '../options/all.ts';
 import { underLeasesAsNeeded } from '../run/leases.ts';
-import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
-import { ID_BYTES, keyFile, keyPairOf, SEED_BYTES } from '../signing/minisign.ts';
+import { EXIT } from '../run/verdict/exit-codes.ts';
 import { adoptStore, type AdoptReport } from '../statements/adopt.ts';
 import { recordAuditEvent } from '../store/audit.ts';
 import { listStatements, type StatementRow } from '../store/statements/statements.ts';
-import { answer, auditEventOf, print, stopSignal, withBy, type GlobalFlags } from './context.ts';
+import { answer, auditEventOf, stopSignal, withBy, type GlobalFlags } from './context.ts';
 import { accountsFlagged, dayFlag, withRangeFlags, type RangeFlags } from './flags.ts';
 import { createProgressLine } from './output/progress-line.ts';
 import { counted, cutLine, line, lines, LIST_SHOWN_MAX, longTable, type Times } from './output/text.ts';
 import { addStatementsDiffCommand } from './statements-diff.ts';
-import { addStatementsGetCommand, download } from './statements-get.ts';
+import { addStatementsGetCommand } from './statements-get.ts';
 
 export function statementsCommand(statements: Command): void {
   addListCommand(statements);
   addStatementsDiffCommand(statements);
   addAdoptCommand(statements);
-  addKeygenCommand(statements);
+  signatures()?.addKeygen(statements);
   addStatementsGetCommand(statements);
 }
 
@@ -137,46 +133,4 @@ function adoptText(
       `${counted(forked, 'manifest')} of another branch of the chain, as two databases went on from the same one: ` +
         '`daybook publish --repair` makes each anew at the end of the chain',
   );
-}
-
-const SECRET_FILE = 'daybook.key';
-const PUBLIC_FILE = 'daybook.pub';
-
-function addKeygenCommand(statements: Command): void {
-  statements
-    .command('keygen')
-    .description('make a minisign key pair: the secret key signs each manifest, the public key checks it')
-    .option('--out <folder>', `write ${SECRET_FILE} and ${PUBLIC_FILE} there, instead of printing the pair`)
-    .addHelpText(
-      'after',
-      `\nExample:\n  daybook statements keygen --out keys\n  export DAYBOOK_SIGNING_KEY_FILE=keys/${SECRET_FILE}\n\n` +
-        'Keep a copy of the secret key where the database’s backup is not. Give the public key to whoever checks the\n' +
-        `files: \`daybook verify --public-key ${PUBLIC_FILE} FOLDER\`, or \`minisign -V -p ${PUBLIC_FILE} -m manifest.json\`.`,
-    )
-    .action(async ({ out }: { readonly out?: string }, self: Command) => {
-      const pair = keyPairOf(randomBytes(SEED_BYTES), randomBytes(ID_BYTES));
-      if (out === undefined) {
-        print(self, {
-          document: pair,
-          text: lines(`DAYBOOK_SIGNING_KEY=${pair.secretKey}`, `public key: ${pair.publicKey}`),
-        });
-        return;
-      }
-      for (const name of [SECRET_FILE, PUBLIC_FILE]) {
-        const path = join(out, name);
-        if ((await stat(path).catch(() => null)) !== null)
-          throw new UsageError(
-            `${path} is there already, and no key is ever overwritten; choose another --out.`,
-          );
-      }
-      const secretFile = await download(bytesOf(Buffer.from(keyFile('secret', pair))), out, SECRET_FILE);
-      const publicFile = await download(bytesOf(Buffer.from(keyFile('public', pair))), out, PUBLIC_FILE);
-      print(self, {
-        document: { id: pair.id, secretFile, publicKey: pair.publicKey, publicFile },
-        text: lines(
-          `${secretFile}: keep it secret, and set DAYBOOK_SIGNING_KEY_FILE to it`,
-          `${publicFile}: ${pair.publicKey}`,
-        ),
-      });
-    });
 }

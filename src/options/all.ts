@@ -12,11 +12,12 @@ import { notifications } from './notifications/option.ts';
 import { onboarding } from './onboarding/option.ts';
 import { onboardingDemo } from './onboarding-demo/option.ts';
 import { observe } from './observe/option.ts';
-import type { Closes, Observation, Option, PagesPart, WorkQueue } from './option.ts';
+import type { Closes, Observation, Option, PagesPart, Signatures, WorkQueue } from './option.ts';
 import { pages } from './pages/option.ts';
 import { queue } from './queue/option.ts';
 import { reference } from './reference/option.ts';
 import { sandbox } from './sandbox/option.ts';
+import { signing } from './signing/option.ts';
 
 export const OPTIONS: readonly Option[] = [
   // In the order in which `daybook --help` has their commands.
@@ -33,6 +34,7 @@ export const OPTIONS: readonly Option[] = [
   onboardingDemo,
   embedded,
   formats,
+  signing,
 ];
 
 /** Metrics and traces; null where no option has any. */
@@ -66,3 +68,7 @@ export const queueOf = ({ workers }: Pick<SettingsWithoutPlatform, 'workers'>): 
 /** The formats of statements next to CSV. */
 export const optionalFormats = (): readonly StatementFormat[] =>
   OPTIONS.flatMap(({ formats: own = [] }) => own);
+
+/** What reads keys and signatures; null where no option does. */
+export const signatures = (): Signatures | null =>
+  OPTIONS.find((option) => option.signatures !== undefined)?.signatures ?? null;

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import type { Trace } from '../host/trace.ts';
+import type { PublicKey, SigningKey } from '../ledger/signature.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import type { Observer } from '../run/active-run.ts';
 import type { Alerts } from '../run/alerts.ts';
@@ -10,7 +11,6 @@ import type { App, PlatformApp } from '../run/app.ts';
 import type { QueueGlance } from '../run/health.ts';
 import type { DueJob } from '../run/schedule/due.ts';
 import type { Job } from '../run/schedule/job.ts';
-import type { SigningKey } from '../signing/minisign.ts';
 import type { AdoptOptions, AdoptReport } from '../statements/adopt.ts';
 import type {
   Adjustment,
@@ -106,6 +106,19 @@ export interface Observation {
   readonly asksTraces: (env: TracesOptions['env']) => Promise<boolean>;
   readonly openTraces: (options: TracesOptions) => Promise<Traces>;
   readonly createMetrics: () => Promise<ProcessMetrics>;
+}
+
+/** Reads keys and signatures. */
+export interface Signatures {
+  /** Reads a secret key, given as its line or its complete file; else the problem, without any of its text. */
+  readonly readSigningKey: (text: string) => SigningKey | string;
+  readonly isSecretKey: (text: string) => boolean;
+  /** Reads a public key, given as its line or its complete file; null if it is none. */
+  readonly readPublicKey: (text: string) => PublicKey | null;
+  /** Whether the text is a signature, of whatever key. */
+  readonly isSignature: (text: string) => boolean;
+  /** Adds the command that makes a pair of keys. */
+  readonly addKeygen: (statements: Command) => void;
 }
 
 /** A month to be closed, and who asks for it. */
@@ -209,6 +222,7 @@ export interface Option {
   readonly alerts?: () => Promise<Alerts>;
   /** Loads the pages. */
   readonly pages?: () => Promise<PagesPart>;
+  readonly signatures?: Signatures;
   /** Closing months, and what is stored of it. */
   readonly closes?: Closes;
   /** Begins to check files of closes. `verify.mjs` has it from `standalone.ts` in the option's folder. */

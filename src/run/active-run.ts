@@ -10,7 +10,7 @@ import { TimeZoneWrong } from '../sync/time-zone-proof.ts';
 import type { StatementFormat } from '../statements/formats/format.ts';
 import type { ManifestPrefetch } from '../statements/compare-files.ts';
 import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
-import type { SigningKey } from '../signing/minisign.ts';
+import type { SigningKey } from '../ledger/signature.ts';
 import type { LeaseAsker, Lease } from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { createZoneGate, type ZoneGate } from '../sync/zone-gate.ts';

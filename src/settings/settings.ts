@@ -1,5 +1,5 @@
 /** The complete, validated settings (docs/reference/settings.md). What stands there as it was given is explained in `schema.ts`. */
-import type { SigningKey } from '../signing/minisign.ts';
+import type { SigningKey } from '../ledger/signature.ts';
 import type { Schedule, SettingsDocument } from './schema.ts';
 import type { ListenAddress, Webhook } from './values/addresses.ts';
 import type { Grant, PasswordHash } from './values/credentials.ts';

@@ -6,7 +6,7 @@ import type { Kysely } from 'kysely';
 import { digestOf, readText, type ObjectStore } from '../objects/object-store.ts';
 import { entriesIn } from '../ledger/chain/figures.ts';
 import type { StatedFigures, BusinessDay } from '../ledger/entry.ts';
-import type { SigningKey } from '../signing/minisign.ts';
+import type { SigningKey } from '../ledger/signature.ts';
 import { figureColumns } from '../store/account-days.ts';
 import { databaseIdentity } from '../store/installation.ts';
 import type { Lease } from '../store/engine/lease.ts';

@@ -12,7 +12,7 @@ import {
 } from '../store/statements/stored-files.ts';
 import { manifestKey, signatureKey, dayPrefix, fileOf, merchantPrefix } from './keys.ts';
 import { type ListedObject, type ObjectStore } from '../objects/object-store.ts';
-import type { SigningKey } from '../signing/minisign.ts';
+import type { SigningKey } from '../ledger/signature.ts';
 import type { StatementRow, SummaryRow } from '../store/statements/statements.ts';
 import { sha256Of } from '../host/sha256.ts';
 import { otherFormatsIn } from './manifest.ts';

@@ -5,7 +5,7 @@ import type { Fence, ObjectStore } from '../objects/object-store.ts';
 import { askLease, type Lease, type LeaseAsker } from '../store/engine/lease.ts';
 import type { DayContentOptions } from './day-content.ts';
 import type { StatementFormat } from './formats/format.ts';
-import type { SigningKey } from '../signing/minisign.ts';
+import type { SigningKey } from '../ledger/signature.ts';
 import type { SharedFrom } from './withheld.ts';
 import type { AccountOnDay } from '../store/statements/due-days.ts';
 import type { SettledDay } from '../store/statements/record-published.ts';

@@ -5,8 +5,10 @@
 import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve, sep } from 'node:path';
+import { EXIT, ExpectedError } from '../ledger/ending.ts';
+import type { PublicKey } from '../ledger/signature.ts';
 import { digestOf, metered, type Digest } from '../objects/object-store.ts';
-import { type PublicKey, nameOf, isSignedBy, readSignature } from '../signing/minisign.ts';
+import { signatures } from '../options/all.ts';
 import {
   filesUnder,
   isManifest,
@@ -223,6 +225,23 @@ async function readSheet(
   }
 }
 
+/** Signatures are to be checked, and no option can. */
+class SignaturesMissing extends ExpectedError {
+  override readonly name = 'SignaturesMissing';
+  readonly exitCode = EXIT.usage;
+}
+
+/** Reads a public key, given as its line or its complete file; null if it is none. Throws `SignaturesMissing`. */
+export function publicKeyIn(text: string): PublicKey | null {
+  const known = signatures();
+  if (known === null)
+    throw new SignaturesMissing(
+      'signatures cannot be checked, as this copy of daybook was made without the option `signing`: check them with a copy that ' +
+        'has it, or with minisign. Without a public key, all else is checked.',
+    );
+  return known.readPublicKey(text);
+}
+
 /** What is wrong with the signature of the manifest at this path; null if one of the keys made it. */
 async function signatureProblem(
   path: string,
@@ -237,18 +256,14 @@ async function signatureProblem(
     return `it is not signed: there is no ${SIGNATURE_EXTENSION} file next to it`;
   }
   if (text === WITHDRAWN) return 'it is not signed: it was published without the key';
-  const signature = readSignature(text);
-  if (signature === null) return 'its signature cannot be read';
-  const own = keys.filter(({ id }) => id.equals(signature.keyId));
-  if (own.length === 0) {
-    return (
-      `it is signed by another key, ${nameOf(signature.keyId)}; given ${keys.length === 1 ? 'is' : 'are'} ` +
-      keys.map(({ id }) => nameOf(id)).join(', ')
-    );
-  }
-  return own.some((key) => isSignedBy(content, signature, key))
-    ? null
-    : 'it is wrongly signed: the manifest or its signature was changed';
+  const checked = keys.map((key) => key.check(content, text));
+  if (checked.some((one) => one?.isRight)) return null;
+  const signer = checked[0]?.keyName;
+  if (signer === undefined) return 'its signature cannot be read';
+  const names = keys.map(({ name }) => name);
+  return names.includes(signer)
+    ? 'it is wrongly signed: the manifest or its signature was changed'
+    : `it is signed by another key, ${signer}; given ${keys.length === 1 ? 'is' : 'are'} ${names.join(', ')}`;
 }
 
 /** Most numbers of one merchant that are remembered, in some hundred megabytes. Beyond them, only earlier ones are recognized. */

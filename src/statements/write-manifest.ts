@@ -1,5 +1,6 @@
 /** Makes the manifest that a day's rows require: stores it as a row first, signs it, then writes it to the store. */
 import type { BusinessDay } from '../ledger/entry.ts';
+import type { SigningKey } from '../ledger/signature.ts';
 import { storableText } from '../ledger/text.ts';
 import {
   readText,
@@ -9,14 +10,7 @@ import {
   type PutOptions,
   type StoredDigest,
 } from '../objects/object-store.ts';
-import {
-  publicKeyOf,
-  readPublicKey,
-  type SigningKey,
-  isSignedBy,
-  readSignature,
-  signatureFile,
-} from '../signing/minisign.ts';
+import { signatures } from '../options/all.ts';
 import type { ManifestRow, StoredRow } from '../store/statements/stored-files.ts';
 import { manifestKey, signatureKey, WITHDRAWN } from './keys.ts';
 import { addDays } from '../ledger/business-day.ts';
@@ -62,7 +56,7 @@ export function signed(
       ? before === null
         ? null
         : WITHDRAWN
-      : signatureFile(Buffer.from(row.content), commentOn(row, now()), signingKey);
+      : signingKey.sign(Buffer.from(row.content), commentOn(row, now()));
   return { ...row, signature };
 }
 
@@ -75,8 +69,8 @@ export const isUnsigned = ({ signature }: Pick<ManifestRow, 'signature'>): boole
 
 /** Whether it says that this key made it, and the key did not: of this text, in any case. */
 export function contradicts(key: SigningKey, text: string, signature: string | null): boolean {
-  const read = signature === null ? null : readSignature(signature);
-  return read?.keyId.equals(key.id) === true && !isSignedWith(key, text, signature);
+  const checked = signature === null ? null : key.check(Buffer.from(text), signature);
+  return checked?.keyName === key.name && !checked.isRight;
 }
 
 export async function signatureNextTo(
@@ -84,14 +78,20 @@ export async function signatureNextTo(
   merchantNo: string,
   day: BusinessDay,
 ): Promise<string | null> {
-  const text = (await readText(objects, signatureKey(merchantNo, day))) ?? '';
-  return readSignature(text) === null || storableText(text) !== text ? null : text;
+  return signatureIn(await readText(objects, signatureKey(merchantNo, day)));
 }
 
-export function isSignedWith(key: SigningKey, text: string, signature: string | null): boolean {
-  const read = signature === null ? null : readSignature(signature);
-  return read !== null && isSignedBy(Buffer.from(text), read, readPublicKey(publicKeyOf(key))!);
+/**
+ * The text where it is a signature that can be stored, else null. Where no option can tell, any text is taken for one: it is withdrawn
+ * when the manifest next to it is replaced.
+ */
+export function signatureIn(text: string | null, known = signatures()): string | null {
+  if (text === null || text === '' || text === WITHDRAWN || storableText(text) !== text) return null;
+  return known === null || known.isSignature(text) ? text : null;
 }
+
+export const isSignedWith = (key: SigningKey, text: string, signature: string | null): boolean =>
+  signature !== null && key.check(Buffer.from(text), signature)?.isRight === true;
 
 export const MANIFEST_CONTENT_TYPE = 'application/json';
 

@@ -21,18 +21,28 @@ const LISTED = `
 interface Loaded {
   /** Names of packages. */
   readonly packages: ReadonlySet<string>;
-  /** Folders of options of which more than the value is loaded. */
+  /** Folders of options of which more is loaded than comes with the list. */
   readonly options: ReadonlySet<string>;
   readonly ownCount: number;
 }
 
-async function loadedBy(args: readonly string[], env: Env): Promise<Loaded> {
+async function urlsLoaded(file: string, args: readonly string[], env: Env): Promise<string[]> {
   const listed = `--import=data:text/javascript,${encodeURIComponent(LISTED)}`;
-  const { stderr } = await promisify(execFile)(process.execPath, [listed, 'src/cli/main.ts', ...args], {
+  const { stderr } = await promisify(execFile)(process.execPath, [listed, file, ...args], {
     env: { PATH: process.env['PATH'], ...env },
     maxBuffer: 64e6,
   });
-  const urls = JSON.parse(stderr.slice(stderr.indexOf('LOADED') + 'LOADED'.length)) as string[];
+  return JSON.parse(stderr.slice(stderr.indexOf('LOADED') + 'LOADED'.length)) as string[];
+}
+
+/** What scripts/imports.ts bounds. */
+let withList: ReadonlySet<string>;
+beforeAll(async () => {
+  withList = new Set(await urlsLoaded('src/options/all.ts', [], {}));
+});
+
+async function loadedBy(args: readonly string[], env: Env): Promise<Loaded> {
+  const urls = await urlsLoaded('src/cli/main.ts', args, env);
   const own = urls.filter((url) => !url.includes('/node_modules/') && /\/(?:src|jobs)\//.test(url));
   return {
     packages: new Set(
@@ -40,7 +50,7 @@ async function loadedBy(args: readonly string[], env: Env): Promise<Loaded> {
     ),
     options: new Set(
       own
-        .filter((url) => !url.endsWith('/option.ts'))
+        .filter((url) => !withList.has(url))
         .flatMap((url) => /\/src\/options\/([^/]+)\//.exec(url)?.slice(1) ?? []),
     ),
     ownCount: own.length,

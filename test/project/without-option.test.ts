@@ -62,12 +62,30 @@ async function inCopy(
   return stdout;
 }
 
-/** Settings that ask for an option, and what is said of them where it is gone. */
-const REFUSED: Readonly<Record<string, { readonly env: NodeJS.ProcessEnv; readonly says: RegExp }>> = {
-  formats: {
-    env: { DAYBOOK_STATEMENT_FORMATS: 'csv,xlsx' },
-    says: /DAYBOOK_STATEMENT_FORMATS must be a list of csv \(it is 'csv,xlsx'\)/,
-  },
+/** What asks for an option, and what is said where that is gone. */
+const REFUSED: Readonly<
+  Record<
+    string,
+    readonly { readonly args: readonly string[]; readonly env?: NodeJS.ProcessEnv; readonly says: RegExp }[]
+  >
+> = {
+  formats: [
+    {
+      args: ['status'],
+      env: { DAYBOOK_STATEMENT_FORMATS: 'csv,xlsx' },
+      says: /DAYBOOK_STATEMENT_FORMATS must be a list of csv \(it is 'csv,xlsx'\)/,
+    },
+    { args: ['statements', 'get', '--format', 'pdf'], says: /Allowed choices are csv, spreadsheet/ },
+  ],
+  signing: [
+    {
+      args: ['status'],
+      env: { DAYBOOK_SIGNING_KEY: 'a key' },
+      says: /DAYBOOK_SIGNING_KEY asks for signatures, which this copy of daybook was made without/,
+    },
+    { args: ['verify', '--public-key', 'a key', '.'], says: /signatures cannot be checked/ },
+    { args: ['statements', 'keygen'], says: /unknown command 'keygen'/ },
+  ],
 };
 
 /** A day read, proven and published, and what `status` says of it. */
@@ -96,11 +114,8 @@ test.each(OPTIONS.map(({ name }) => name))('without %s', { timeout: TIME_MS }, a
   expect(gone).toContain(name);
   // No file that is left reaches one that is gone, so the types are those of the whole.
   await nightRuns();
-  const refused = REFUSED[name];
-  if (refused !== undefined)
-    await expect(inCopy('node', ['src/cli/main.ts', 'status'], { ...night, ...refused.env })).rejects.toThrow(
-      refused.says,
-    );
+  for (const { args, env, says } of REFUSED[name] ?? [])
+    await expect(inCopy('node', ['src/cli/main.ts', ...args], { ...night, ...env })).rejects.toThrow(says);
 });
 
 test(

@@ -8,7 +8,7 @@ import { sha256Of } from '../../src/host/sha256.ts';
 import { MERCHANTS_PREFIX, SIGNATURE_EXTENSION } from '../../src/statements/keys.ts';
 import { STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';
 import { verifyPaths } from '../../src/statements/verify.ts';
-import type { PublicKey } from '../../src/signing/minisign.ts';
+import type { PublicKey } from '../../src/ledger/signature.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
 
 /** SHA-256 by key, from the database. */

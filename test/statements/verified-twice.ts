@@ -1,6 +1,5 @@
 /** `verifyPaths` as the tests call it: each folder also goes through the file for auditors, which has to say the same. */
 import { expect } from 'vitest';
-import type { PublicKey } from '../../src/signing/minisign.ts';
 import { STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';
 import { verifyPaths as verify, type VerifyReport } from '../../src/statements/verify.ts';
 import { verifyAlone } from '../support/standalone.ts';
@@ -9,7 +8,7 @@ import { verifyAlone } from '../support/standalone.ts';
 export async function verifyPaths(...args: Parameters<typeof verify>): Promise<VerifyReport> {
   const [paths, formats = STATEMENT_FORMATS, publicKeys = [], isComplete = false] = args;
   if (formats !== STATEMENT_FORMATS) return verify(...args);
-  const keys = publicKeys.flatMap((key) => ['--public-key', publicText(key)]);
+  const keys = publicKeys.flatMap((key) => ['--public-key', key.text]);
   const alone = await verifyAlone([...paths, ...keys, ...(isComplete ? ['--whole'] : []), '--json']);
   try {
     const report = await verify(...args);
@@ -21,9 +20,3 @@ export async function verifyPaths(...args: Parameters<typeof verify>): Promise<V
     throw error;
   }
 }
-
-/** The key as minisign writes it. */
-const publicText = ({ id, key }: PublicKey): string =>
-  Buffer.concat([Buffer.from('Ed'), id, Buffer.from(key.export({ format: 'jwk' }).x!, 'base64url')]).toString(
-    'base64',
-  );

@@ -1,11 +1,10 @@
 /** Takes over the closes that lie in a store which another database published to. */
 import { sha256Of } from '../../host/sha256.ts';
 import { readText } from '../../objects/object-store.ts';
-import { readSignature } from '../../signing/minisign.ts';
 import type { AdoptOptions, AdoptReport } from '../../statements/adopt.ts';
 import { SIGNATURE_EXTENSION } from '../../statements/keys.ts';
 import { monthOf } from '../../statements/month.ts';
-import { contradicts } from '../../statements/write-manifest.ts';
+import { contradicts, signatureIn } from '../../statements/write-manifest.ts';
 import { recordAuditEvent } from '../../store/audit.ts';
 import { writeTransaction } from '../../store/engine/write-transaction.ts';
 import { listStatements } from '../../store/statements/statements.ts';
@@ -56,8 +55,7 @@ async function adoptClose({ key, text, close }: Found, options: AdoptOptions): P
   const before = known.at(-1);
   if ((before?.number ?? 0) !== number - 1 || (previous !== null && before?.sha256 !== previous.sha256))
     return `this database does not know the close that it names as the one before`;
-  const background = await readText(objects, key + SIGNATURE_EXTENSION);
-  const signature = background !== null && readSignature(background) !== null ? background : null;
+  const signature = signatureIn(await readText(objects, key + SIGNATURE_EXTENSION));
   if (signingKey !== null && contradicts(signingKey, text, signature))
     return 'its signature is of this daybook’s key, and of another text: somebody changed it';
   const { from, to } = monthOf(month)!;

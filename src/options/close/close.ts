@@ -1,6 +1,7 @@
 /** Closes a month: freezes the list of its statements as rows, and as a file in the object store that `verify` can check. */
 import type { Transaction } from 'kysely';
 import { sha256Of } from '../../host/sha256.ts';
+import type { SigningKey } from '../../ledger/signature.ts';
 import {
   ObjectExists,
   ObjectStoreUnreachable,
@@ -8,7 +9,6 @@ import {
   readText,
   type ObjectStore,
 } from '../../objects/object-store.ts';
-import { signatureFile, type SigningKey } from '../../signing/minisign.ts';
 import type { StoredClose } from '../../statements/closes.ts';
 import { StatementDamaged } from '../../statements/fetch.ts';
 import { closeKey, fileOf } from '../../statements/keys.ts';
@@ -144,7 +144,7 @@ const signatureOf = (
   { objectKey, content }: Pick<StoredClose, 'objectKey' | 'content'>,
   at: Date,
   key: SigningKey,
-): string => signatureFile(Buffer.from(content), `${objectKey}, signed ${at.toISOString()}`, key);
+): string => key.sign(Buffer.from(content), `${objectKey}, signed ${at.toISOString()}`);
 
 /** Open days that the close does not name: a break that was reopened, for one. */
 function openedSince({ content }: StoredClose, openDays: readonly OpenDay[]): OpenDay[] {

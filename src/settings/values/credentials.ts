@@ -4,7 +4,8 @@
  */
 import { z } from 'zod';
 import { MERCHANT_NO, MERCHANT_NO_RULE, TOKEN, TOKEN_RULE } from '../../ledger/merchant-no.ts';
-import { readSigningKey, type SigningKey } from '../../signing/minisign.ts';
+import type { SigningKey } from '../../ledger/signature.ts';
+import { signatures } from '../../options/all.ts';
 import { reading, text, Wrong, jsonText } from './scalars.ts';
 
 /** 32 bytes for AES-256-GCM. Stored secrets refer to the key by its id. */
@@ -57,10 +58,13 @@ export const secretKeys = () =>
     return keys;
   });
 
+const NO_SIGNATURES =
+  'asks for signatures, which this copy of daybook was made without: nothing would be signed; take the key away, or use a copy with the option `signing`';
+
 /** A secret key of minisign without a password: its line, or its complete file. */
 export const signingKey = () =>
   reading((value): SigningKey => {
-    const key = readSigningKey(value);
+    const key = signatures()?.readSigningKey(value) ?? NO_SIGNATURES;
     if (typeof key === 'string') throw new Wrong(key);
     return key;
   });

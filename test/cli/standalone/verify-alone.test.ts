@@ -8,7 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { standaloneVerify } from '../../../scripts/build/standalone.ts';
-import { keyPairOf, readSigningKey, type SigningKey, signatureFile } from '../../../src/signing/minisign.ts';
+import type { SigningKey } from '../../../src/ledger/signature.ts';
+import { keyPairOf, readSigningKey } from '../../../src/options/signing/minisign.ts';
 import { verifyAlone } from '../../support/standalone.ts';
 import { daybook } from '../daybook.ts';
 
@@ -81,7 +82,7 @@ test('it takes public keys, any number of them', async () => {
   for (const file of await readdir(signed, { recursive: true })) {
     if (!file.endsWith('manifest.json')) continue;
     const path = join(signed, file);
-    await writeFile(`${path}.minisig`, signatureFile(await readFile(path), file, key));
+    await writeFile(`${path}.minisig`, key.sign(await readFile(path), file));
   }
   for (const [keys, code] of [
     [[good!], 0],

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { daysFromTo } from '../../../src/ledger/business-day.ts';
-import { keyPairOf, readPublicKey } from '../../../src/signing/minisign.ts';
+import { keyPairOf, readPublicKey } from '../../../src/options/signing/minisign.ts';
 import { closeMonth } from '../../../src/options/close/close.ts';
 import { CSV } from '../../../src/statements/formats/csv.ts';
 import { monthCsv, monthOf } from '../../../src/statements/month.ts';

@@ -6,16 +6,13 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
+  isSecretKey,
+  isSignature,
   keyFile,
   keyPairOf,
-  nameOf,
-  publicKeyOf,
   readPublicKey,
   readSigningKey,
-  isSignedBy,
-  readSignature,
-  signatureFile,
-} from '../../src/signing/minisign.ts';
+} from '../../../src/options/signing/minisign.ts';
 import { minisign } from './minisign.ts';
 
 const run = promisify(execFile);
@@ -40,13 +37,13 @@ const changed = (text: string, at: number): string => {
 describe('keys', () => {
   test('a pair is known by the name of its key, and the secret half knows the public one', () => {
     expect(PAIR).toMatchObject({ id: '0807060504030201', publicKey: expect.stringMatching(/^RW[^ ]{54}$/) });
-    expect(nameOf(KEY.id)).toBe(PAIR.id);
-    expect(publicKeyOf(KEY)).toBe(PAIR.publicKey);
+    for (const key of [KEY, PUBLIC]) expect(key).toMatchObject({ name: PAIR.id, text: PAIR.publicKey });
   });
 
   test('both are read from their line or from their whole file', () => {
-    expect(signingKey(keyFile('secret', PAIR)).id).toEqual(KEY.id);
-    expect(readPublicKey(keyFile('public', PAIR).replaceAll('\n', '\r\n'))?.id).toEqual(KEY.id);
+    expect(isSecretKey(PAIR.secretKey)).toBe(true);
+    expect(signingKey(keyFile('secret', PAIR)).text).toBe(PAIR.publicKey);
+    expect(readPublicKey(keyFile('public', PAIR).replaceAll('\n', '\r\n'))?.text).toBe(PAIR.publicKey);
   });
 
   test.each([
@@ -58,6 +55,7 @@ describe('keys', () => {
     const reported = readSigningKey(text);
     expect(reported).toMatch(problem);
     expect(reported).not.toContain(text);
+    expect(isSecretKey(text)).toBe(false);
   });
 
   test('what is no public key is none', () => {
@@ -68,27 +66,36 @@ describe('keys', () => {
 });
 
 describe('signatures', () => {
-  const text = signatureFile(CONTENT, 'a comment', KEY);
-  const signature = readSignature(text)!;
+  const text = KEY.sign(CONTENT, 'a comment');
+  const right = { keyName: PAIR.id, isRight: true };
+  const wrong = { keyName: PAIR.id, isRight: false };
 
   test('are checked together with their trusted comment', () => {
-    expect(signature.trustedComment).toBe('a comment');
-    expect(isSignedBy(CONTENT, signature, PUBLIC)).toBe(true);
-    expect(isSignedBy(Buffer.from('other'), signature, PUBLIC)).toBe(false);
-    expect(isSignedBy(CONTENT, { ...signature, trustedComment: 'another' }, PUBLIC)).toBe(false);
-    expect(isSignedBy(CONTENT, signature, readPublicKey(OTHER.publicKey)!)).toBe(false);
+    expect(text).toContain('\ntrusted comment: a comment\n');
+    for (const key of [KEY, PUBLIC]) expect(key.check(CONTENT, text)).toEqual(right);
+    expect(PUBLIC.check(Buffer.from('other'), text)).toEqual(wrong);
+    expect(PUBLIC.check(CONTENT, text.replace('a comment', 'another'))).toEqual(wrong);
+    expect(readPublicKey(OTHER.publicKey)!.check(CONTENT, text)).toEqual(wrong);
+  });
+
+  test('of a key with the same name are wrong', () => {
+    const same = keyPairOf(Buffer.alloc(32, 8), Buffer.from('0102030405060708', 'hex'));
+    expect(readPublicKey(same.publicKey)!.check(CONTENT, text)).toEqual(wrong);
   });
 
   test('are one signature whatever the comment holds', () => {
-    const hostile = signatureFile(CONTENT, 'M-1\nRWfake\r\u2028trusted comment: paid', KEY);
+    const hostile = KEY.sign(CONTENT, 'M-1\nRWfake\r\u2028trusted comment: paid');
     expect(hostile.split('\n')).toHaveLength(5);
-    expect(readSignature(hostile)?.trustedComment).toBe('M-1\\nRWfake\\r\\u2028trusted comment: paid');
-    expect(isSignedBy(CONTENT, readSignature(hostile)!, PUBLIC)).toBe(true);
+    expect(hostile).toContain('\ntrusted comment: M-1\\nRWfake\\r\\u2028trusted comment: paid\n');
+    expect(PUBLIC.check(CONTENT, hostile)).toEqual(right);
   });
 
   test.each(['', 'x', text.replace('trusted comment: a', 'comment: a'), `${text}more\n`, text.slice(0, -9)])(
     'are none where a line is missing or too many: %#',
-    (wrong) => expect(readSignature(wrong)).toBeNull(),
+    (none) => {
+      expect(isSignature(none)).toBe(false);
+      expect(PUBLIC.check(CONTENT, none)).toBeNull();
+    },
   );
 });
 
@@ -102,7 +109,7 @@ describe.skipIf(minisign === null)('with minisign', () => {
   test('minisign checks what daybook signed, and refuses what was changed', async () => {
     const file = join(folder, 'manifest.json');
     await writeFile(file, CONTENT);
-    await writeFile(`${file}.minisig`, signatureFile(CONTENT, 'of a test', KEY));
+    await writeFile(`${file}.minisig`, KEY.sign(CONTENT, 'of a test'));
     const { stdout } = await run(minisign!, ['-V', '-m', file, '-P', PAIR.publicKey]);
     expect(stdout).toBe('Signature and comment signature verified\nTrusted comment: of a test\n');
     await writeFile(file, 'changed');
@@ -117,9 +124,9 @@ describe.skipIf(minisign === null)('with minisign', () => {
     await writeFile(file, CONTENT);
     await writeFile(join(folder, 'key'), keyFile('secret', PAIR), { mode: 0o600 });
     await run(minisign!, ['-S', ...flags, '-s', join(folder, 'key'), '-m', file, '-t', 'by hand']);
-    const signature = readSignature(await readFile(`${file}.minisig`, 'utf8'))!;
-    expect(signature.trustedComment).toBe('by hand');
-    expect(isSignedBy(CONTENT, signature, PUBLIC)).toBe(true);
+    const signature = await readFile(`${file}.minisig`, 'utf8');
+    expect(signature).toContain('\ntrusted comment: by hand\n');
+    expect(PUBLIC.check(CONTENT, signature)).toEqual({ keyName: PAIR.id, isRight: true });
   });
 
   test('daybook signs with a key that minisign made without a password', async () => {
@@ -127,7 +134,7 @@ describe.skipIf(minisign === null)('with minisign', () => {
     const key = signingKey(await readFile(join(folder, 'key'), 'utf8'));
     const file = join(folder, 'file');
     await writeFile(file, CONTENT);
-    await writeFile(`${file}.minisig`, signatureFile(CONTENT, 'x', key));
+    await writeFile(`${file}.minisig`, key.sign(CONTENT, 'x'));
     await run(minisign!, ['-V', '-m', file, '-p', join(folder, 'pub')]);
   });
 });

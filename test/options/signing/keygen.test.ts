@@ -6,11 +6,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { keyPairOf } from '../../src/signing/minisign.ts';
-import { manifestKey } from '../../src/statements/keys.ts';
-import { minisign } from '../signing/minisign.ts';
-import { DAYS, FROM, MERCHANT, openStage, scenario, TO, type Stage } from '../support/stage.ts';
-import { daybook, envOf, type Env } from './daybook.ts';
+import { keyPairOf } from '../../../src/options/signing/minisign.ts';
+import { manifestKey } from '../../../src/statements/keys.ts';
+import { minisign } from './minisign.ts';
+import { DAYS, FROM, MERCHANT, openStage, scenario, TO, type Stage } from '../../support/stage.ts';
+import { daybook, envOf, type Env } from '../../cli/daybook.ts';
 
 const { merchantNo } = MERCHANT;
 const OTHER = keyPairOf(Buffer.alloc(32, 9), Buffer.alloc(8, 9));
@@ -53,6 +53,13 @@ describe('statements keygen', () => {
     });
     expect(another).not.toEqual(one);
   });
+});
+
+it('is what doctor names where no key is set', async () => {
+  const { stdout } = await daybook(['doctor'], envOf(stage));
+  expect(stdout).toContain(
+    'signing key: none, so manifests are not signed; `daybook statements keygen` makes one',
+  );
 });
 
 const verify = (...args: string[]) => daybook(['verify', ...args], {});

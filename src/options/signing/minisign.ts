@@ -1,16 +1,7 @@
 /** Key pairs and detached signatures as minisign writes them: the secret key without a password, and the public key (`RW...`). */
 import { createPrivateKey, createPublicKey, type KeyObject, createHash, sign, verify } from 'node:crypto';
-import { showableText } from '../ledger/text.ts';
-
-export interface SigningKey {
-  readonly id: Buffer;
-  readonly key: KeyObject;
-}
-
-export interface PublicKey {
-  readonly id: Buffer;
-  readonly key: KeyObject;
-}
+import type { PublicKey, SigningKey } from '../../ledger/signature.ts';
+import { showableText } from '../../ledger/text.ts';
 
 interface KeyPair {
   readonly id: string;
@@ -42,17 +33,15 @@ export function keyPairOf(seed: Buffer, id: Buffer): KeyPair {
   };
 }
 
-export const nameOf = (id: Buffer): string => Buffer.from(id).reverse().toString('hex').toUpperCase();
-
-export const publicKeyOf = ({ id, key }: SigningKey): string => publicText(id, pointIn(createPublicKey(key)));
+const nameOf = (id: Buffer): string => Buffer.from(id).reverse().toString('hex').toUpperCase();
 
 export const keyFile = (half: 'secret' | 'public', { id, secretKey, publicKey }: KeyPair): string =>
   half === 'secret'
     ? `untrusted comment: minisign secret key ${id}, for DAYBOOK_SIGNING_KEY\n${secretKey}\n`
     : `untrusted comment: minisign public key ${id}\n${publicKey}\n`;
 
-/** Reads a secret key, given as its line or its complete file. Otherwise the problem, without any of its text. */
-export function readSigningKey(text: string): SigningKey | string {
+/** Id and seed of a secret key, given as its line or its complete file. Otherwise the problem, without any of its text. */
+function secretIn(text: string): Record<'id' | 'seed', Buffer> | string {
   const bytes = bytesIn(text);
   if (bytes.length !== SECRET_BYTES || !bytes.subarray(0, 2).equals(ALGORITHM))
     return bytes.length === PUBLIC_BYTES ? 'is a public key, where the secret one is needed' : NOT_SECRET;
@@ -63,22 +52,48 @@ export function readSigningKey(text: string): SigningKey | string {
   const seed = own.subarray(ID_BYTES, ID_BYTES + SEED_BYTES);
   const point = own.subarray(ID_BYTES + SEED_BYTES).subarray(0, POINT_BYTES);
   return pointOf(seed).equals(point)
-    ? { id, key: privateKeyOf(seed) }
+    ? { id, seed }
     : 'is damaged: its secret half and its public half do not belong together';
 }
 
 const NOT_SECRET = 'is no secret key of minisign; `daybook statements keygen` makes one';
+
+export const isSecretKey = (text: string): boolean => typeof secretIn(text) !== 'string';
+
+/** Reads a secret key, given as its line or its complete file. Otherwise the problem, without any of its text. */
+export function readSigningKey(text: string): SigningKey | string {
+  const secret = secretIn(text);
+  if (typeof secret === 'string') return secret;
+  const { id, seed } = secret;
+  const key = privateKeyOf(seed);
+  return {
+    ...publicKeyOf(id, createPublicKey(key)),
+    sign: (content, comment) => signatureFile(content, comment, { id, key }),
+  };
+}
 
 /** Reads a public key, given as its line or its complete file; null if it is none. */
 export function readPublicKey(text: string): PublicKey | null {
   const bytes = bytesIn(text);
   if (bytes.length !== PUBLIC_BYTES || !bytes.subarray(0, 2).equals(ALGORITHM)) return null;
   const x = bytes.subarray(2 + ID_BYTES).toString('base64url');
-  return {
-    id: bytes.subarray(2, 2 + ID_BYTES),
-    key: createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' }),
-  };
+  const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
+  return publicKeyOf(bytes.subarray(2, 2 + ID_BYTES), key);
 }
+
+const publicKeyOf = (id: Buffer, key: KeyObject): PublicKey => ({
+  name: nameOf(id),
+  text: publicText(id, pointIn(key)),
+  check: (content, text) => {
+    const signature = readSignature(text);
+    return (
+      signature && {
+        keyName: nameOf(signature.keyId),
+        isRight: signature.keyId.equals(id) && isSignedBy(content, signature, key),
+      }
+    );
+  },
+});
 
 function bytesIn(text: string): Buffer {
   const lines = text.trim().split(/\r?\n/);
@@ -118,7 +133,11 @@ interface Signature {
 }
 
 /** Signs the content: the text of its `.minisig` file. Characters that would end the comment's line are spelled out. */
-export function signatureFile(content: Uint8Array, trustedComment: string, { id, key }: SigningKey): string {
+function signatureFile(
+  content: Uint8Array,
+  trustedComment: string,
+  { id, key }: { readonly id: Buffer; readonly key: KeyObject },
+): string {
   const comment = showableText(trustedComment);
   const signature = sign(null, hashOf(content), key);
   const global = sign(null, Buffer.concat([signature, Buffer.from(comment)]), key);
@@ -131,8 +150,10 @@ export function signatureFile(content: Uint8Array, trustedComment: string, { id,
   ].join('\n');
 }
 
-/** Reads a `.minisig` file; null if it is none. */
-export function readSignature(text: string): Signature | null {
+/** Whether the text is a `.minisig` file, of whatever key. */
+export const isSignature = (text: string): boolean => readSignature(text) !== null;
+
+function readSignature(text: string): Signature | null {
   const [untrusted = '', own = '', trusted = '', globalText = '', ...more] = text.split(/\r?\n/);
   const bytes = Buffer.from(own, 'base64');
   const global = Buffer.from(globalText, 'base64');
@@ -157,14 +178,13 @@ export function readSignature(text: string): Signature | null {
 }
 
 /** Whether the key made this signature of this content, its trusted comment included. */
-export function isSignedBy(
+function isSignedBy(
   content: Uint8Array,
-  { algorithm, keyId, signature, trustedComment, global }: Signature,
-  { id, key }: PublicKey,
+  { algorithm, signature, trustedComment, global }: Signature,
+  key: KeyObject,
 ): boolean {
   const signed = algorithm.equals(OF_HASH) ? hashOf(content) : content;
   return (
-    keyId.equals(id) &&
     verify(null, signed, key, signature) &&
     verify(null, Buffer.concat([signature, Buffer.from(trustedComment)]), key, global)
   );
