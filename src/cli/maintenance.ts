@@ -3,7 +3,6 @@ import type { Command } from 'commander';
 import { addDays, dayOf } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { openObjectStore } from '../objects/open.ts';
-import { queueOf } from '../options/all.ts';
 import { clockOf, openPlatform } from '../run/app.ts';
 import { examine, examinedExitCode, finding, type Finding } from '../run/doctor.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
@@ -13,7 +12,7 @@ import { openDatabase } from '../store/engine/connection.ts';
 import type { Database } from '../store/engine/database.ts';
 import { assertMigrated, migrate } from '../store/engine/migrations.ts';
 import { MIGRATION_WAITS } from '../store/engine/retry.ts';
-import { monthCloses } from '../options/all.ts';
+import { part } from '../options/all.ts';
 import type { MonthClose } from '../statements/closes.ts';
 import { PRUNE_KEEPS_DAYS, prunableRows, pruneRows, type Pruned } from '../store/prune.ts';
 import {
@@ -87,7 +86,8 @@ export function migrateCommand(command: Command): void {
     .action((_flags: object, self: Command) => {
       const settings = offlineSettings(self);
       return answerFromDatabase(self, settings, async (db) => {
-        const applied = [...(await migrate(db)), ...((await queueOf(settings)?.install(db)) ?? [])];
+        const queue = settings.workers === 'none' ? null : part('queue');
+        const applied = [...(await migrate(db)), ...((await queue?.install(db)) ?? [])];
         const text =
           applied.length === 0
             ? 'the database is at this version'
@@ -177,7 +177,7 @@ export function auditCommand(command: Command): void {
   command.action((_flags: object, self: Command) =>
     answer(self, async ({ db, times }) => {
       const rows = await listAuditEvents(db, AUDIT_ROWS_MAX);
-      const closes = (await monthCloses()?.list(db, { merchants: null })) ?? [];
+      const closes = (await part('closes')?.list(db, { merchants: null })) ?? [];
       const closeOf = new Map(
         closes.map((one) => [closeName(`${one.merchantNo} ${one.month}`, one.closedAt), one]),
       );

@@ -1,7 +1,7 @@
 /** Observation of a process: metrics if they have an address, traces if OTEL_* is set. */
 import { messageOf } from '../ledger/text.ts';
 import type { Logger } from 'pino';
-import { observation } from '../options/all.ts';
+import { part } from '../options/all.ts';
 import type { ProcessMetrics, Traces } from '../options/option.ts';
 import type { PlatformApp } from '../run/app.ts';
 import { UNOBSERVED, type Observer } from '../run/active-run.ts';
@@ -15,7 +15,7 @@ const SHOWN_EVERY_MS = 60_000;
 /** The traces of this process; null where nothing asks for them. Throws `UsageError`. */
 export async function tracesOf(log: Logger, version: string): Promise<Traces | null> {
   const { env } = process;
-  const observing = observation();
+  const observing = part('observation');
   if (observing === null || !(await observing.asksTraces(env))) return null;
   let reportedMs = Number.NEGATIVE_INFINITY;
   const onProblem = (problem: string): void => {
@@ -30,7 +30,7 @@ export async function tracesOf(log: Logger, version: string): Promise<Traces | n
 export const metricsOf = async ({
   healthListen,
 }: Pick<SettingsWithoutPlatform, 'healthListen'>): Promise<ProcessMetrics | null> =>
-  healthListen === null ? null : ((await observation()?.createMetrics()) ?? null);
+  healthListen === null ? null : ((await part('observation')?.createMetrics()) ?? null);
 
 export const observerOf = (metrics: ProcessMetrics | null, traces: Traces | null): Observer => ({
   ...UNOBSERVED,

@@ -1,7 +1,7 @@
 /** `statements`: lists what was published, and takes over a store. */
 import type { Command } from 'commander';
 import { thisHolder } from '../host/process-identity.ts';
-import { signatures } from '../options/all.ts';
+import { part } from '../options/all.ts';
 import { underLeasesAsNeeded } from '../run/leases.ts';
 import { EXIT } from '../run/verdict/exit-codes.ts';
 import { adoptStore, type AdoptReport } from '../statements/adopt.ts';
@@ -18,7 +18,7 @@ export function statementsCommand(statements: Command): void {
   addListCommand(statements);
   addStatementsDiffCommand(statements);
   addAdoptCommand(statements);
-  signatures()?.addKeygen(statements);
+  part('signatures')?.addKeygen(statements);
   addStatementsGetCommand(statements);
 }
 

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import type { PublicKey } from '../ledger/signature.ts';
-import { signatures } from '../options/all.ts';
+import { part } from '../options/all.ts';
 import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
 import { STATEMENT_FORMATS } from '../statements/formats/all.ts';
 import type { VerifiedClose } from '../statements/closes.ts';
@@ -56,7 +56,7 @@ async function publicKeyFlag(given: string): Promise<PublicKey> {
   const read = text === null ? null : publicKeyIn(text);
   if (read !== null) return read;
   if (text !== null) throw new UsageError(`--public-key ${given} holds no public key of minisign; ${PAIR}`);
-  if (signatures()?.isSecretKey(given) === true)
+  if (part('signatures')?.isSecretKey(given) === true)
     throw new UsageError(
       '--public-key was given the secret key; give the public one (RW...), or a file with it.',
     );

@@ -2,7 +2,7 @@
 import type { Kysely, Transaction } from 'kysely';
 import type { Logger } from 'pino';
 import { counted } from '../ledger/text.ts';
-import { loadAlerts } from '../options/all.ts';
+import { part } from '../options/all.ts';
 import type { SettingsWithoutPlatform } from '../settings/settings.ts';
 import type { DB } from '../store/engine/schema.ts';
 import type { FoundBy } from '../store/events.ts';
@@ -176,4 +176,4 @@ export interface Alerts {
 export const alertsOf = async ({
   alerts: { webhooks, mail, pingUrl },
 }: Pick<SettingsWithoutPlatform, 'alerts'>): Promise<Alerts | null> =>
-  webhooks.length > 0 || mail !== null || pingUrl !== null ? loadAlerts() : null;
+  webhooks.length > 0 || mail !== null || pingUrl !== null ? ((await part('alerts')?.()) ?? null) : null;

@@ -5,7 +5,7 @@
 import type { Kysely } from 'kysely';
 import { addDays, dayOf } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
-import { queueOf } from '../options/all.ts';
+import { part } from '../options/all.ts';
 import type { Schedule } from '../settings/schema.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { DB } from '../store/engine/schema.ts';
@@ -78,7 +78,7 @@ export interface Overview {
 
 export async function overviewOf(db: Kysely<DB>, { settings, jobs, now }: HealthOptions): Promise<Overview> {
   const own = ownMerchants(settings);
-  const queue = queueOf(settings);
+  const queue = settings.workers === 'none' ? null : part('queue');
   const merchants = [...new Set([...(await activeMerchants(db)), ...own])].sort();
   const namesOf = (isLedger: boolean) =>
     jobs.filter((job) => job.isLedger === isLedger).map(({ name }) => name);

@@ -8,7 +8,7 @@ import { latenessOf, type Lateness } from '../ledger/lateness.ts';
 import { ALL_TIME, subtractWindows } from '../ledger/window.ts';
 import { unreadableByMerchant } from '../store/quarantine.ts';
 import { countOpenBreaks, isNewSince } from '../store/breaks/breaks.ts';
-import { monthCloses } from '../options/all.ts';
+import { part } from '../options/all.ts';
 import type { Adjustment } from '../statements/closes.ts';
 import { latenessMeasured, measuredOf } from '../store/lateness.ts';
 import { notJoined } from '../store/merchants.ts';
@@ -123,7 +123,7 @@ const adjustmentsOf = async (
   db: Kysely<DB>,
   merchants: readonly string[],
 ): Promise<ReadonlyMap<string, readonly Adjustment[]>> =>
-  (await monthCloses()?.adjustmentsOfEach(db, merchants)) ?? new Map();
+  (await part('closes')?.adjustmentsOfEach(db, merchants)) ?? new Map();
 
 /** Waits for all of these at the same time. */
 async function allOf<Answers extends object>(asked: { [Name in keyof Answers]: Promise<Answers[Name]> }) {

@@ -28,7 +28,7 @@ import { putReplacing } from './put-revision.ts';
 import { contradicts, signatureNextTo, MANIFEST_CONTENT_TYPE, manifestRow } from './write-manifest.ts';
 import { markContent, readStoreMark } from './store-owner.ts';
 import { figuresOfFile } from './verify-rows.ts';
-import { monthCloses } from '../options/all.ts';
+import { part } from '../options/all.ts';
 import { CLOSE_UNKNOWN } from './closes.ts';
 
 export interface AdoptOptions {
@@ -286,7 +286,7 @@ async function adoptCloses(
   keys: readonly string[],
   options: AdoptOptions,
 ): Promise<Pick<AdoptReport, 'closes' | 'left'>> {
-  const closes = monthCloses();
+  const closes = part('closes');
   return keys.length === 0 || closes === null
     ? { closes: 0, left: keys.map((key) => ({ key, why: CLOSE_UNKNOWN })) }
     : closes.adopt(keys, options);

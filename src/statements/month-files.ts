@@ -8,7 +8,7 @@ import type { Chosen } from '../ledger/account-filter.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { bytesOf, firstBytes, readObject, type ObjectStore } from '../objects/object-store.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { monthCloses } from '../options/all.ts';
+import { part } from '../options/all.ts';
 import { summariesOfDay, type StatementRow } from '../store/statements/statements.ts';
 import { manifestOfDay, type ManifestRow } from '../store/statements/stored-files.ts';
 import type { ClosesOfMonth } from './closes.ts';
@@ -79,7 +79,7 @@ export async function merchantMonth(
   const files = days.flatMap((one) => one.files);
   const zone = days.findLast((one) => one.zone !== undefined)?.zone ?? null;
   const accounts = await withOpenDays(sources, month, found.accounts, zone);
-  const closed = await monthCloses()?.ofMonth(db, merchantNo, month.name);
+  const closed = await part('closes')?.ofMonth(db, merchantNo, month.name);
   const last = closed?.closes.at(-1);
   if (closed === undefined || last === undefined) return { accounts, files };
   if (format.name === CSV.name && currencies === null) files.push(...closed.files.map(closeFile));

@@ -8,7 +8,6 @@ import { basename, dirname, join, resolve, sep } from 'node:path';
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import type { PublicKey } from '../ledger/signature.ts';
 import { digestOf, metered, type Digest } from '../objects/object-store.ts';
-import { signatures } from '../options/all.ts';
 import {
   filesUnder,
   isManifest,
@@ -21,7 +20,7 @@ import {
   type VerifiedFile,
 } from './verify-days.ts';
 import { sha256Of } from '../host/sha256.ts';
-import { beginCloseCheck } from '../options/all.ts';
+import { part } from '../options/all.ts';
 import { CLOSE_UNKNOWN, type CloseCheck, type VerifiedClose } from './closes.ts';
 import { checkRows } from './verify-rows.ts';
 import { STATEMENT_FORMATS } from './formats/all.ts';
@@ -53,7 +52,7 @@ export async function verifyPaths(
   isComplete = false,
 ): Promise<VerifyReport> {
   const found = await filesUnder(paths);
-  const closeCheck = await beginCloseCheck();
+  const closeCheck = (await part('closeCheck')?.()) ?? null;
   const { manifests, problems, signed } = await readManifests(found, publicKeys, closeCheck);
   const sheets = found.filter(({ path }) => !isManifest(path)).map(({ path }) => path);
   const named = new Set<string>();
@@ -233,7 +232,7 @@ class SignaturesMissing extends ExpectedError {
 
 /** Reads a public key, given as its line or its complete file; null if it is none. Throws `SignaturesMissing`. */
 export function publicKeyIn(text: string): PublicKey | null {
-  const known = signatures();
+  const known = part('signatures');
   if (known === null)
     throw new SignaturesMissing(
       'signatures cannot be checked, as this copy of daybook was made without the option `signing`: check them with a copy that ' +

@@ -10,7 +10,7 @@ import {
   type PutOptions,
   type StoredDigest,
 } from '../objects/object-store.ts';
-import { signatures } from '../options/all.ts';
+import { part } from '../options/all.ts';
 import type { ManifestRow, StoredRow } from '../store/statements/stored-files.ts';
 import { manifestKey, signatureKey, WITHDRAWN } from './keys.ts';
 import { addDays } from '../ledger/business-day.ts';
@@ -85,7 +85,7 @@ export async function signatureNextTo(
  * The text where it is a signature that can be stored, else null. Where no option can tell, any text is taken for one: it is withdrawn
  * when the manifest next to it is replaced.
  */
-export function signatureIn(text: string | null, known = signatures()): string | null {
+export function signatureIn(text: string | null, known = part('signatures')): string | null {
   if (text === null || text === '' || text === WITHDRAWN || storableText(text) !== text) return null;
   return known === null || known.isSignature(text) ? text : null;
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql, type Kysely } from 'kysely';
 import { inject, onTestFinished } from 'vitest';
-import { embeddedDatabase } from '../../src/options/all.ts';
+import { part } from '../../src/options/all.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import { migrate } from '../../src/store/engine/migrations.ts';
@@ -61,7 +61,7 @@ async function opened(url: string): Promise<ServerDatabase> {
 }
 
 /** Whether this tree has the option for a database without a server. */
-export const hasEmbedded = embeddedDatabase() !== null;
+export const hasEmbedded = part('embeddedDatabase') !== null;
 
 /**
  * The embedded database in memory, migrated. Its maker belongs to the option, and is found as this runs, so that a test on

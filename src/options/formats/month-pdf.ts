@@ -6,7 +6,7 @@ import { quarantinedIn } from '../../ledger/hints/evidence.ts';
 import type { BusinessDay } from '../../ledger/entry.ts';
 import { readQuarantined } from '../../platform/ledger-entry.ts';
 import type { DB } from '../../store/engine/schema.ts';
-import { monthCloses } from '../all.ts';
+import { part } from '../all.ts';
 import { unreadableWithin } from '../../store/quarantine.ts';
 import type { StatementRow } from '../../store/statements/statements.ts';
 import { manifestOfDay } from '../../store/statements/stored-files.ts';
@@ -76,7 +76,7 @@ async function overviewIn(trx: Transaction<DB>, asked: MonthAsked): Promise<Mont
   if (last === undefined) return null;
   const recorded = await manifestOfDay(trx, merchantNo, last.day);
   const zone = recorded === undefined ? null : zoneIn(recorded);
-  const closed = await monthCloses()?.ofMonth(trx, merchantNo, month.name);
+  const closed = await part('closes')?.ofMonth(trx, merchantNo, month.name);
   const isAsked = ({ currency }: Adjustment): boolean => accounts.some((one) => one.currency === currency);
   const explained = zone === null ? [] : await explainedOfEach(trx, merchantNo, zone, statements);
   return {

@@ -7,7 +7,7 @@ import type { ServeApp } from './serve.ts';
 import { alertsOf, type Troubles } from '../../run/alerts.ts';
 import { createLog, offlineSettings, print, stopSignal, withApp } from '../../cli/context.ts';
 import { metricsOf, withOwnConnection } from '../../cli/observed.ts';
-import { loadPages } from '../all.ts';
+import { part } from '../all.ts';
 import { lines } from '../../cli/output/text.ts';
 
 const HELP = `
@@ -82,9 +82,11 @@ async function withServingHouse(
       const page = metrics && metrics.page({ settings, db, now: app.now });
       const serving = { ...app, readinessDb: db, ...(page && { metrics: page }) };
       const { pagesListen } = settings;
-      const part = pagesListen === null ? null : await loadPages();
-      if (pagesListen === null || part === null) return work(serving);
-      return part.withPages({ ...settings, pagesListen }, app, (pages) => work({ ...serving, pages }));
+      const pages = pagesListen === null ? null : await part('pages')?.();
+      if (pagesListen === null || pages == null) return work(serving);
+      return pages.withPages({ ...settings, pagesListen }, app, (shown) =>
+        work({ ...serving, pages: shown }),
+      );
     }),
   );
 }

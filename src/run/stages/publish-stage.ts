@@ -3,7 +3,7 @@ import { accountsOf } from '../../ledger/account-filter.ts';
 import { addDays, dayOf, dayWindow } from '../../ledger/business-day.ts';
 import type { Account, BusinessDay, Window } from '../../ledger/entry.ts';
 import { covers } from '../../ledger/window.ts';
-import { monthCloses } from '../../options/all.ts';
+import { part } from '../../options/all.ts';
 import { NOTHING_REPAIRED, repairFiles } from '../../statements/repair-files.ts';
 import { publishDays, type PublishReport } from '../../statements/publish.ts';
 import type { ForeignManifest } from '../../statements/publish-options.ts';
@@ -51,7 +51,7 @@ export async function publishStage(work: MerchantWork, outcome: MerchantOutcome)
     ahead: work.manifestPrefetch,
     onFile: (soFar) => (outcome.publish = { ...report, ...soFar, foreign }),
   });
-  const closes = request.repairs === true ? await monthCloses()?.repair({ ...options, ...span }) : undefined;
+  const closes = request.repairs === true ? await part('closes')?.repair({ ...options, ...span }) : undefined;
   outcome.publish = { ...report, ...repair, repaired: [...repair.repaired, ...(closes ?? [])], foreign };
 }
 

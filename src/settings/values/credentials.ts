@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { MERCHANT_NO, MERCHANT_NO_RULE, TOKEN, TOKEN_RULE } from '../../ledger/merchant-no.ts';
 import type { SigningKey } from '../../ledger/signature.ts';
-import { signatures } from '../../options/all.ts';
+import { part } from '../../options/all.ts';
 import { reading, text, Wrong, jsonText } from './scalars.ts';
 
 /** 32 bytes for AES-256-GCM. Stored secrets refer to the key by its id. */
@@ -64,7 +64,7 @@ const NO_SIGNATURES =
 /** A secret key of minisign without a password: its line, or its complete file. */
 export const signingKey = () =>
   reading((value): SigningKey => {
-    const key = signatures()?.readSigningKey(value) ?? NO_SIGNATURES;
+    const key = part('signatures')?.readSigningKey(value) ?? NO_SIGNATURES;
     if (typeof key === 'string') throw new Wrong(key);
     return key;
   });

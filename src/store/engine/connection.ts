@@ -3,7 +3,7 @@ import { Kysely, PostgresDialect, type PostgresPool } from 'kysely';
 import { ExpectedError } from '../../ledger/ending.ts';
 import { boundedPool, createPool } from './bounded-pool.ts';
 import { COLUMN_PARSERS, type Database } from './database.ts';
-import { embeddedDatabase } from '../../options/all.ts';
+import { part } from '../../options/all.ts';
 import {
   codeOf,
   DatabaseNotSet,
@@ -51,7 +51,7 @@ export interface DatabaseSettings {
  */
 export async function openDatabase(
   settings: DatabaseSettings,
-  openEmbedded = embeddedDatabase(),
+  openEmbedded = part('embeddedDatabase'),
 ): Promise<Database> {
   if (settings.databaseUrl === null) {
     if (openEmbedded !== null) return openEmbedded(settings.dataDir);

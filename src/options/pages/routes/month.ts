@@ -9,7 +9,7 @@ import { REASON_CHARACTERS_MAX, type MonthClose } from '../../../statements/clos
 import { StatementDamaged } from '../../../statements/fetch.ts';
 import { openDaysIn } from '../../../statements/open-days.ts';
 import type { AuditEvent } from '../../../store/audit.ts';
-import { monthCloses } from '../../all.ts';
+import { part } from '../../all.ts';
 import type { CloseResult } from '../../option.ts';
 import {
   merchantIn,
@@ -49,7 +49,7 @@ async function merchantMonth(
   const month = monthIn(asked.part('month'));
   const [{ accounts }, closes] = await Promise.all([
     accountMonths(db, merchantNo, month, null),
-    monthCloses()?.list(db, { merchants: [merchantNo], month: month.name }) ?? null,
+    part('closes')?.list(db, { merchants: [merchantNo], month: month.name }) ?? null,
   ]);
   const currency = asked.query('currency');
   const chosen = Math.max(
@@ -85,7 +85,7 @@ async function close(
   asked: Asked,
   { note, despite }: Typed,
 ): Promise<string | null> {
-  const closes = monthCloses();
+  const closes = part('closes');
   if (closes === null) throw new PageRefusal(404);
   const texts = asked.view.texts.close;
   const merchantNo = merchantIn(asked);

@@ -4,7 +4,7 @@ import type { Account, BusinessDay } from '../../../ledger/entry.ts';
 import { monthsPage, type MarkedAccount } from '../html/months.ts';
 import { dayNotes, dayState } from '../../../run/day-state.ts';
 import { monthOf, type Month } from '../../../statements/month.ts';
-import { monthCloses } from '../../all.ts';
+import { part } from '../../all.ts';
 import { accountsPage, dayFacts } from '../../../store/day-facts.ts';
 import { type Asked, type PagesContext, YEARS, PageRefusal, type MakePage } from './context.ts';
 
@@ -61,7 +61,7 @@ export async function markedDays(
     dayFacts(db, accounts, { from, to, window, by: { name: person.name, zone } }),
     merchants.length === 0 || !mayBeClosed
       ? []
-      : (monthCloses()?.closedMonths(db, { merchants, month: from.slice(0, 'YYYY-MM'.length) }) ?? []),
+      : (part('closes')?.closedMonths(db, { merchants, month: from.slice(0, 'YYYY-MM'.length) }) ?? []),
   ]);
   const closed = new Map(closes.map((one) => [one.merchantNo, one]));
   const adjusted = new Set(
