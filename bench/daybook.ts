@@ -14,15 +14,17 @@ const { command, range } = givenInput() as Pick<RunRequest, 'command' | 'range'>
 const settings = loadSettings({ env: process.env, readFile: (path) => readFileSync(path, 'utf8') });
 const app = await openPlatformApp(settings, { env: process.env });
 const merchants = await chosenMerchants(app, null);
-const started = performance.now();
+const [started, usedBefore] = [performance.now(), process.cpuUsage()];
 const report = await executeRun(
   { command, range, merchants, currencies: null },
   runDeps(app, new AbortController().signal),
 );
 const elapsedMs = performance.now() - started;
+const { user, system } = process.cpuUsage(usedBefore);
+const cpuMs = (user + system) / 1_000;
 await app.close();
 const { exitCode, notes } = report;
 const peakMegabytes = process.resourceUsage().maxRSS / 1_024;
 process.stdout.write(
-  `${JSON.stringify({ elapsedMs, peakMegabytes, exitCode, notes, figures: runFigures(report) })}\n`,
+  `${JSON.stringify({ elapsedMs, cpuMs, peakMegabytes, exitCode, notes, figures: runFigures(report) })}\n`,
 );

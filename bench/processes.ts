@@ -51,6 +51,8 @@ export interface DaybookWork {
 export interface DaybookRun {
   /** Time of the run, without the start of Node. */
   readonly elapsedMs: number;
+  /** Of the processor, of all its threads, meanwhile. */
+  readonly cpuMs: number;
   readonly peakMegabytes: number;
   readonly exitCode: number;
   readonly notes: readonly string[];

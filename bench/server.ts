@@ -28,8 +28,9 @@ export interface BenchServer {
   readonly stop: () => Promise<void>;
 }
 
-export async function startServer(): Promise<BenchServer> {
-  const server = await startPostgres({ durable: true, flags: FLAGS });
+/** `flags`: settings of PostgreSQL's in addition. */
+export async function startServer(flags: readonly string[] = []): Promise<BenchServer> {
+  const server = await startPostgres({ durable: true, flags: [...FLAGS, ...flags] });
   await createTemplate(server.url);
   let databases = 0;
   const asAdmin = async (statement: (name: string) => ReturnType<typeof sql>, name: string) => {
