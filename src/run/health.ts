@@ -26,7 +26,6 @@ import { countDaysMissing, type Clock } from './coverage.ts';
 import { lastRunsOf, type LastRuns, reasonOf } from './run-state.ts';
 import { inParts } from '../store/account-filter.ts';
 import { createProof } from './proven.ts';
-import { REFERENCE_COMMAND } from './report.ts';
 import { nextRun, type NextRun } from './schedule/due.ts';
 import { statusOf } from './status.ts';
 
@@ -92,7 +91,7 @@ export async function overviewOf(db: Kysely<DB>, { settings, jobs, now }: Health
   return {
     merchants,
     runs,
-    newSince: await lastLedgerRun(db, [REFERENCE_COMMAND, BACKFILL_COMMAND]),
+    newSince: await lastLedgerRun(db, BACKFILL_COMMAND),
     lastReason: runs.last && reasonOf(runs.last),
     nextRun: nextRun(scheduled, settings.schedule.zone, now),
     ...(queue !== null && { queue: await queue.glance(db) }),

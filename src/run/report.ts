@@ -24,8 +24,6 @@ export const TIME_ZONE_ON_TRUST =
   'time zone taken on trust: PLATFORM_TIME_ZONE_PROOF is trusted, so PLATFORM_TIME_ZONE is not proven';
 
 export type RunCommand = 'run' | 'sync' | 'reconcile' | 'publish';
-/** Runs on record that read reference data and no ledger; they take no lease. */
-export const REFERENCE_COMMAND = 'reference';
 
 /** A span that was read again because a break lies in it. */
 export interface HealingRead {

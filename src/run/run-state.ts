@@ -4,7 +4,6 @@ import { hasExited } from '../host/process-identity.ts';
 import { lastRunOfHolders, leaseHolders, type RunRow, latestOfEachJob, latestRuns } from '../store/runs.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { BACKFILL_COMMAND } from './backfill/backfills.ts';
-import { REFERENCE_COMMAND } from './report.ts';
 import { EXIT, type ExitCode, isGoodEnd } from './verdict/exit-codes.ts';
 import { countRead } from '../store/tasks.ts';
 import { inParts } from '../store/account-filter.ts';
@@ -35,7 +34,8 @@ export async function withStates(
     // Any worker, or the schedule, does what is left of it.
     if (row.isQueued || row.command === BACKFILL_COMMAND) return true;
     if (hasExited(row.holder) || lastOf.get(row.holder) !== row.id) return false;
-    const leaseless = row.command === REFERENCE_COMMAND;
+    // What reads no ledger takes no lease.
+    const leaseless = row.fromDay === null;
     return leaseless
       ? now.getTime() - row.startedAt.getTime() < LEASELESS_RUN_MS_MAX
       : holding.has(row.holder);

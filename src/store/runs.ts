@@ -159,10 +159,10 @@ export async function slotEnds(
     .execute();
 }
 
-/** The last run that has ended, without those of these commands; null if there is none. */
-export async function lastLedgerRun(db: Db, without: readonly string[]): Promise<number | null> {
+/** The last run of days of the ledger that has ended, without those of this command; null if there is none. */
+export async function lastLedgerRun(db: Db, without: string): Promise<number | null> {
   const [last] = await rowsOf(db)<{ id: number }>`
-    SELECT id FROM run WHERE command NOT IN (${sql.join(without)}) AND finished_at IS NOT NULL
+    SELECT id FROM run WHERE from_day IS NOT NULL AND command <> ${without} AND finished_at IS NOT NULL
     ORDER BY started_at DESC, id DESC LIMIT 1`;
   return last?.id ?? null;
 }

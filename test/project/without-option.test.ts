@@ -87,6 +87,21 @@ const REFUSED: Readonly<
     { args: ['verify', '--public-key', 'a key', '.'], says: /signatures cannot be checked/ },
     { args: ['statements', 'keygen'], says: /unknown command 'keygen'/ },
   ],
+  queue: [
+    {
+      args: ['status'],
+      env: { DAYBOOK_WORKERS: 'queue', DATABASE_URL: 'postgres://127.0.0.1/books' },
+      says: /DAYBOOK_WORKERS asks for the queue of workers, which this copy of daybook was made without/,
+    },
+  ],
+  alerts: [
+    {
+      args: ['status'],
+      env: { DAYBOOK_PING_URL: 'https://ping.example/1' },
+      says: /DAYBOOK_PING_URL names a receiver of alerts, and nothing would reach it/,
+    },
+  ],
+  embedded: [{ args: ['status'], says: /DATABASE_URL/ }],
 };
 
 /** A day read, proven and published, and what `status` says of it. */
@@ -137,6 +152,8 @@ test.each(NAMES)('without %s', { timeout: TIME_MS }, async (name) => {
   expect(copyWithout(tree, [name], folder).gone).toContain(name);
   // No file that is left reaches one that is gone.
   await nightRuns();
+  for (const { args, env, says } of REFUSED[name] ?? [])
+    await expect(inCopy('node', ['src/cli/main.ts', ...args], { ...night, ...env })).rejects.toThrow(says);
   if (isComplete(name, NAMES.indexOf(name))) await holds();
 });
 

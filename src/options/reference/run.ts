@@ -7,7 +7,6 @@ import { finishRun, startRun } from '../../store/runs.ts';
 import type { DueJob } from '../../run/schedule/due.ts';
 import { EXIT, exitCodeOf, mostSevere, type ExitCode } from '../../run/verdict/exit-codes.ts';
 import type { PlatformApp } from '../../run/app.ts';
-import { REFERENCE_COMMAND } from '../../run/report.ts';
 
 export interface ReferenceRunReport extends ReferenceSyncReport {
   readonly runId: number;
@@ -34,6 +33,8 @@ export const referenceWork = (
   holder: thisHolder(),
 });
 
+/** As runs on record name it where a person asks for it. */
+const COMMAND = 'reference';
 const NAMED_MAX = 10;
 
 const namesOf = (names: readonly string[], separator = ', '): string =>
@@ -74,7 +75,7 @@ function judge({ lists }: ReferenceSyncReport): { exitCode: ExitCode; notes: str
 export async function executeReferenceRun(work: ReferenceRun): Promise<ReferenceRunReport> {
   const { db, now, holder, scheduled } = work;
   const startedMs = performance.now();
-  const { job = REFERENCE_COMMAND, slot = null } = scheduled ?? {};
+  const { job = COMMAND, slot = null } = scheduled ?? {};
   const runId = await startRun(db, { command: job, slot, holder, fromDay: null, toDay: null, now: now() });
   try {
     const report = await syncReferences(work);

@@ -19,7 +19,8 @@ export interface Job {
   readonly run: (app: PlatformApp, due: DueJob, signal: AbortSignal) => Promise<JobReport | null>;
 }
 
-interface JobReport {
+/** How a slot ended, by its run on record, whose command is the job and whose slot is the due one: it is due until it has one. */
+export interface JobReport {
   readonly runId: number;
   readonly exitCode: ExitCode;
   readonly notes: readonly string[];

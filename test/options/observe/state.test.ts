@@ -158,9 +158,8 @@ test('a scheduled run that failed and that none made up for, an unreadable entry
     Date.parse('2026-03-06T13:30:00+08:00') / 1_000,
   );
   await sql`
-    INSERT INTO run (command, holder, started_at) VALUES ('run', 'gone:1:x', ${stage.app.now()}::timestamptz)`.execute(
-    db,
-  );
+    INSERT INTO run (command, holder, from_day, to_day, started_at)
+    VALUES ('run', 'gone:1:x', '2026-03-05', '2026-03-05', ${stage.app.now()}::timestamptz)`.execute(db);
   const killed = await samplesFor();
   expect(killed.get('daybook_last_run_state{command="run",state="killed"}')).toBe(1);
   expect(killed.has('daybook_last_run_exit_code')).toBe(false);

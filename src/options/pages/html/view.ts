@@ -22,15 +22,8 @@ export interface View {
   readonly formToken: string;
 }
 
-export type Section = 'months' | 'breaks' | 'changes' | 'entry' | 'status';
-
-const NAV: readonly (readonly [Section, string])[] = [
-  ['months', '/'],
-  ['breaks', '/breaks'],
-  ['changes', '/changes'],
-  ['entry', '/entry'],
-  ['status', '/status'],
-];
+/** A page of the navigation. Its path is its name, but for the first one's, which is `/`. */
+export type Section = keyof Texts['nav'];
 
 /** A complete page. `section`: its item of the navigation. */
 export function page(
@@ -74,9 +67,9 @@ export function page(
 }
 
 const navigation = ({ texts, person, canLogOut, formToken }: View, section: Section | null): Html =>
-  html`<nav aria-label="${texts.nav.label}">
+  html`<nav aria-label="${texts.navigation}">
       <ul>
-        ${NAV.map(([name, href]) => html`<li><a href="${href}" ${name === section ? html` aria-current="page"` : null}>${texts.nav[name]}</a></li>`)}
+        ${Object.entries(texts.nav).map(([name, title], at) => html`<li><a href="/${at === 0 ? '' : name}" ${name === section ? html` aria-current="page"` : null}>${title}</a></li>`)}
       </ul>
     </nav>
     <p class="who">${texts.who(person!.name, texts.role[person!.role])}</p>

@@ -5,8 +5,9 @@ const counted = (count: number, one: string, many: string): string => (count ===
 export const EN = {
   name: 'daybook',
   skip: 'Skip to the content',
+  navigation: 'Pages',
+  /** In the order in which they stand. */
   nav: {
-    label: 'Pages',
     months: 'Months',
     breaks: 'Breaks',
     changes: 'What changed',
@@ -427,7 +428,7 @@ export const EN = {
     overview: 'Overview',
     lastRun: 'Last run',
     noRun: 'none yet',
-    run: (id: number, command: string) => `run ${id} (\`daybook ${command}\`)`,
+    run: (id: number, command: string) => `run ${id} (${command})`,
     nextRun: 'Next run',
     job: {
       nightly: 'nightly job',
