@@ -116,7 +116,7 @@ try {
   const isShown = (ms: number) => ms / MERCHANTS >= SHOWN_FROM_MS;
   const statements = await statementsOf(database);
   const lines = [
-    `| ${NIGHTS} nights of ${MERCHANTS} merchants | ms a merchant |\n|---|---|`,
+    `| ${NIGHTS === 1 ? 'a night' : `${NIGHTS} nights`} of ${MERCHANTS} merchants | ms a merchant |\n|---|---|`,
     `| by the clock, under a profile | ${each(elapsedMs)} |`,
     `| daybook's CPU | ${each(cpuMs)} |`,
     `| PostgreSQL's CPU | ${each(serverMs)} |`,

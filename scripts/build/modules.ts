@@ -17,10 +17,10 @@ export async function joinModules(source: string, entries: readonly string[], ta
     plugins: [
       {
         name: 'own-modules',
-        resolveId: (id, importer) =>
-          importer === undefined || id.startsWith('.')
-            ? join(importer ?? '', importer === undefined ? '' : '..', id)
-            : { id, external: true },
+        resolveId: (id, importer) => {
+          if (importer === undefined) return id;
+          return id.startsWith('.') ? join(importer, '..', id) : { id, external: true };
+        },
         load: (id) => `// ---------- ${nameOf(id)}\n\n${readFileSync(id, 'utf8').replace(/^#!.*\n/, '')}`,
       },
     ],
@@ -28,9 +28,12 @@ export async function joinModules(source: string, entries: readonly string[], ta
       throw new Error(`the program cannot be joined: ${message}`);
     },
   });
-  const [entryFileNames, chunkFileNames] = ['[name].js', 'src/parts/[name].js'];
   await bundle.write({
-    ...{ dir: target, format: 'es', entryFileNames, chunkFileNames, minifyInternalExports: false },
+    dir: target,
+    format: 'es',
+    entryFileNames: '[name].js',
+    chunkFileNames: 'src/parts/[name].js',
+    minifyInternalExports: false,
   });
   await bundle.close();
 }

@@ -12,7 +12,7 @@ import { openDatabase } from '../store/engine/connection.ts';
 import type { Database } from '../store/engine/database.ts';
 import { assertMigrated, migrate } from '../store/engine/migrations.ts';
 import { MIGRATION_WAITS } from '../store/engine/retry.ts';
-import { part } from '../options/all.ts';
+import { part, queueOf } from '../options/all.ts';
 import type { MonthClose } from '../statements/closes.ts';
 import { PRUNE_KEEPS_DAYS, prunableRows, pruneRows, type Pruned } from '../store/prune.ts';
 import {
@@ -86,8 +86,7 @@ export function migrateCommand(command: Command): void {
     .action((_flags: object, self: Command) => {
       const settings = offlineSettings(self);
       return answerFromDatabase(self, settings, async (db) => {
-        const queue = settings.workers === 'none' ? null : part('queue');
-        const applied = [...(await migrate(db)), ...((await queue?.install(db)) ?? [])];
+        const applied = [...(await migrate(db)), ...((await queueOf(settings)?.install(db)) ?? [])];
         const text =
           applied.length === 0
             ? 'the database is at this version'

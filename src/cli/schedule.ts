@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import type { Logger } from 'pino';
 import { jobs } from '../../jobs/all.ts';
 import type { Job } from '../run/schedule/job.ts';
-import { part } from '../options/all.ts';
+import { queueOf } from '../options/all.ts';
 import type { QueuedSlots } from '../options/option.ts';
 import { alertsOf } from '../run/alerts.ts';
 import type { PlatformApp } from '../run/app.ts';
@@ -35,7 +35,7 @@ export function scheduleCommand(command: Command): void {
 
 /** Keeps the schedule, over the queue where workers do what is due. */
 async function keepAll(app: PlatformApp, log: Logger, signal: AbortSignal): Promise<void> {
-  const queue = app.settings.workers === 'none' ? null : part('queue');
+  const queue = queueOf(app.settings);
   if (queue === null) return keep(app, log, { queued: null, signal });
   await queue.withSlots(app, log, (queued) => keep(app, log, { queued, signal }));
 }

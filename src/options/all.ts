@@ -9,7 +9,7 @@ import { notifications } from './notifications/option.ts';
 import { onboarding } from './onboarding/option.ts';
 import { onboardingDemo } from './onboarding-demo/option.ts';
 import { observe } from './observe/option.ts';
-import type { Option } from './option.ts';
+import type { Option, WorkQueue } from './option.ts';
 import { pages } from './pages/option.ts';
 import { queue } from './queue/option.ts';
 import { reference } from './reference/option.ts';
@@ -42,6 +42,10 @@ export function part<Name extends keyof Option>(name: Name): NonNullable<Option[
   }
   return null;
 }
+
+/** The queue of workers; null where these settings ask for none, or no option has one. */
+export const queueOf = ({ workers }: { readonly workers: string }): WorkQueue | null =>
+  workers === 'none' ? null : part('queue');
 
 /** The formats of statements next to CSV. */
 export const optionalFormats = (): readonly StatementFormat[] =>

@@ -3,12 +3,13 @@ import type { Kysely } from 'kysely';
 import type { Chosen } from '../ledger/account-filter.ts';
 import type { MerchantAccess } from '../platform/ledger-reader.ts';
 import {
+  activeMerchants,
   merchantsWithoutToken,
   merchantTokens,
   type LockedMerchant,
   type MerchantToken,
 } from '../store/merchants.ts';
-import type { Settings } from '../settings/settings.ts';
+import type { Settings, SettingsWithoutPlatform } from '../settings/settings.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { UsageError } from './verdict/exit-codes.ts';
 import { notReadText } from './verdict/finding-reasons.ts';
@@ -48,8 +49,17 @@ export async function chosenMerchants(
 export const merchantsNotRead = (
   { platform }: Pick<Settings, 'platform'>,
   db: Kysely<DB>,
-): Promise<string[]> =>
-  merchantsWithoutToken(db, platform.merchant === null ? [] : [platform.merchant.merchantNo]);
+): Promise<string[]> => merchantsWithoutToken(db, ownMerchants({ platform }));
+
+/** The merchant in the settings; none where they name none. */
+export const ownMerchants = ({ platform }: Pick<SettingsWithoutPlatform, 'platform'>): string[] =>
+  platform?.merchant == null ? [] : [platform.merchant.merchantNo];
+
+/** The merchants whose ledgers are read, in order: the active ones in the database, and the one in the settings. */
+export const readMerchants = async (
+  db: Kysely<DB>,
+  settings: Pick<SettingsWithoutPlatform, 'platform'>,
+): Promise<string[]> => [...new Set([...(await activeMerchants(db)), ...ownMerchants(settings)])].sort();
 
 const notReadable = (
   merchantNo: string | undefined,

@@ -5,11 +5,10 @@
 import type { Kysely } from 'kysely';
 import { addDays, dayOf } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
-import { part } from '../options/all.ts';
+import { queueOf } from '../options/all.ts';
 import type { Schedule } from '../settings/schema.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { activeMerchants } from '../store/merchants.ts';
 import { lastGoodRun, lastLedgerRun, type GoodRun } from '../store/runs.ts';
 import {
   goodReadings,
@@ -22,6 +21,7 @@ import {
   type OpenCounts,
 } from '../store/fleet-counts.ts';
 import { backfillStatuses, type BackfillStatus, BACKFILL_COMMAND } from './backfill/backfills.ts';
+import { ownMerchants, readMerchants } from './chosen-merchants.ts';
 import { countDaysMissing, type Clock } from './coverage.ts';
 import { lastRunsOf, type LastRuns, reasonOf } from './run-state.ts';
 import { inParts } from '../store/account-filter.ts';
@@ -76,9 +76,8 @@ export interface Overview {
 }
 
 export async function overviewOf(db: Kysely<DB>, { settings, jobs, now }: HealthOptions): Promise<Overview> {
-  const own = ownMerchants(settings);
-  const queue = settings.workers === 'none' ? null : part('queue');
-  const merchants = [...new Set([...(await activeMerchants(db)), ...own])].sort();
+  const queue = queueOf(settings);
+  const merchants = await readMerchants(db, settings);
   const namesOf = (isLedger: boolean) =>
     jobs.filter((job) => job.isLedger === isLedger).map(({ name }) => name);
   const runs = await lastRunsOf(db, {
@@ -143,9 +142,6 @@ export async function healthOf(db: Kysely<DB>, options: HealthOptions): Promise<
 
 /** The inbox of pushed results; of its own, as a login may see either this or the ledgers. */
 export const inboxHealth = (db: Kysely<DB>): Promise<InboxCounts> => inboxCounts(db);
-
-const ownMerchants = ({ platform }: HealthOptions['settings']): string[] =>
-  platform.merchant === null ? [] : [platform.merchant.merchantNo];
 
 /** What counts of one merchant, or of several that are proven alike. */
 interface ProofCounted extends Pick<ProvenOfAll, 'provenFrom' | 'provenThrough' | 'daysMissing'> {

@@ -215,6 +215,8 @@ function packageProblems({ daybook }: SettingsDocument, { isInstalled }: Setting
   });
 }
 
+const NO_QUEUE =
+  'asks for the queue of workers, which this copy of daybook was made without; without it, `daybook schedule` does all the work';
 const NO_ALERTS =
   'names a receiver of alerts, and nothing would reach it: this copy of daybook was made without alerts; use one that has ' +
   'them, or take the setting away';
@@ -232,16 +234,13 @@ function optionProblems(
   { options = OPTIONS }: SettingsSource,
 ): SettingsProblem[] {
   const without = (name: 'queue' | 'alerts'): boolean => options.every((one) => one[name] === undefined);
-  const asked: readonly (readonly [string, boolean, string, string])[] = [
-    [
-      'DAYBOOK_WORKERS',
-      without('queue') && daybook.workers !== 'none',
-      'asks for the queue of workers, which this copy of daybook was made without; without it, `daybook schedule` does all the work',
-      'none',
-    ],
-    ...receiversOf(daybook).map((key) => [key, without('alerts'), NO_ALERTS, `unset ${key}`] as const),
+  const receivers = without('alerts') ? receiversOf(daybook) : [];
+  return [
+    ...(without('queue') && daybook.workers !== 'none'
+      ? [{ key: 'DAYBOOK_WORKERS', problem: NO_QUEUE, example: 'none' }]
+      : []),
+    ...receivers.map((key) => ({ key, problem: NO_ALERTS, example: `unset ${key}` })),
   ];
-  return asked.flatMap(([key, isAsked, problem, example]) => (isAsked ? [{ key, problem, example }] : []));
 }
 
 function platformOf(section: SettingsDocument['platform']): PlatformSection | null {

@@ -1,17 +1,15 @@
 /** The alerts of all commands: sent at the end of a command, or in the background of a long-running one. */
-import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import { jobs } from '../../../jobs/all.ts';
 import { messageOf } from '../../ledger/text.ts';
 import type { AlertContent, AlertingApp, AlertingOptions, Alerts, Purpose } from '../../run/alerts.ts';
 import { clockOf } from '../../run/app.ts';
+import { ownMerchants, readMerchants } from '../../run/chosen-merchants.ts';
 import { oldestMs } from '../../run/schedule/due.ts';
 import type { SettingsWithoutPlatform } from '../../settings/settings.ts';
 import { openDatabase } from '../../store/engine/connection.ts';
 import { EmbeddedDatabaseBusy, isDatabaseTrouble } from '../../store/engine/errors.ts';
 import { LeaseHeld } from '../../store/engine/lease.ts';
-import type { DB } from '../../store/engine/schema.ts';
-import { activeMerchants } from '../../store/merchants.ts';
 import {
   deliverDue,
   forgetDirectlySent,
@@ -51,16 +49,6 @@ async function checkNow(app: AlertingApp, log: Logger, maxAgeMs: number | null):
   await deliverAtEnd(app, log);
 }
 
-/** The merchants whose ledgers are read: the active ones in the database, and the one in the settings. */
-async function readMerchants(
-  db: Kysely<DB>,
-  { platform }: Pick<SettingsWithoutPlatform, 'platform'>,
-): Promise<string[]> {
-  const stored = await activeMerchants(db);
-  const own = platform?.merchant ?? null;
-  return [...new Set([...stored, ...(own === null ? [] : [own.merchantNo])])].sort();
-}
-
 /** One of all processes checks at this interval: a check queries every merchant, and runs are hours apart. */
 const CHECK_EVERY_MS = 5 * 60_000;
 
@@ -82,11 +70,10 @@ export async function runWatchdog(
   const targets = targetsOf(settings).map(({ key }) => key);
   if (targets.length === 0) return;
   const { schedule, platform } = settings;
-  const own = platform?.merchant?.merchantNo;
   const at = now();
   const raising = { targets, now: at, zone: platform?.timeZone ?? schedule.zone };
   if (await isMine('nights'))
-    await checkForMissedRun(db, own === undefined ? [] : [own], {
+    await checkForMissedRun(db, ownMerchants(settings), {
       ...raising,
       maxAgeMs: maxAgeMs ?? oldestMs(schedule.nightly, schedule.zone, at),
     });
@@ -250,13 +237,11 @@ export function createFailingTicks(
 
 export const alertsOfCommands: Alerts = {
   ofRuns: openRunAlerts,
-  ...{
-    deliverAtEnd,
-    checkNow,
-    withAlerting,
-    reportNotStarted,
-    reportThrown,
-    createFailingTicks,
-    undelivered,
-  },
+  deliverAtEnd,
+  checkNow,
+  withAlerting,
+  reportNotStarted,
+  reportThrown,
+  createFailingTicks,
+  undelivered,
 };
