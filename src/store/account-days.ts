@@ -4,7 +4,7 @@ import { EVERY_ACCOUNT, type AccountFilter } from '../ledger/account-filter.ts';
 import type { Account, BusinessDay, StatedFigures, Verdict, Window } from '../ledger/entry.ts';
 import type { ChainedDay } from '../ledger/chain/account-days.ts';
 import { ofAccounts } from './account-filter.ts';
-import { arrayLiteral, type Db, type Trx, rowOf, rowsOf } from './engine/database.ts';
+import { arrayLiteral, type Db, type Trx, rowOf, rowsOf, type ValueOrSql } from './engine/database.ts';
 import type { AccountDay as AccountDayTable } from './engine/schema.ts';
 import { otherClosingsText } from '../ledger/chain/figures.ts';
 import { chainedTogether, daysChainedBefore } from '../ledger/chain/days-together.ts';
@@ -32,7 +32,7 @@ export const lastClosing = async (db: Db, account: Account): Promise<string | nu
  * The body of a recursive query `figured (currency)`: the currencies in which the merchant has figures, and a null at the
  * end. Each is found by one jump along the primary key.
  */
-export const figuredCurrencies = (merchantNo: string | RawBuilder<unknown>): RawBuilder<unknown> => sql`
+export const figuredCurrencies = (merchantNo: ValueOrSql): RawBuilder<unknown> => sql`
   (SELECT currency FROM account_day WHERE merchant_no = ${merchantNo} ORDER BY currency LIMIT 1)
   UNION ALL
   SELECT (SELECT d.currency FROM account_day d

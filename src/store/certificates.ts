@@ -4,6 +4,7 @@ import { mergeWindows, subtractWindows } from '../ledger/window.ts';
 import type { LedgerEntry, Window } from '../ledger/entry.ts';
 import { EVERY_CURRENCY, ofCurrency, ofMerchants, storedCurrency } from './account-filter.ts';
 import { arrayLiteral, type Db, type Trx, rowsOf } from './engine/database.ts';
+import { sharedRead } from './engine/shared-statement.ts';
 import type { WindowToStore } from './compare-with-stored.ts';
 
 /**
@@ -300,9 +301,16 @@ export interface SeenWindow extends Window {
   readonly isDoubtful: boolean;
 }
 
-/** The windows that end inside `within`, in order. Goes along sync_window_end, so older ones cost nothing. */
-export const seenWindows = (db: Db, merchantNo: string, { beginMs, endMs }: Window) => rowsOf(db)<SeenWindow>`
-  SELECT begin_ms AS "beginMs", end_ms AS "endMs", nullif(currency, ${EVERY_CURRENCY}) AS currency, total,
-    certified_at IS NULL OR quarantined_count > 0 AS "isDoubtful"
-  FROM sync_window WHERE merchant_no = ${merchantNo} AND end_ms BETWEEN ${beginMs} AND ${endMs}
-  ORDER BY end_ms`;
+/** The windows that end inside the given one, in order. Goes along sync_window_end, so older ones cost nothing. */
+export const seenWindows = sharedRead<Window & { readonly merchantNo: string }, SeenWindow>(
+  {
+    merchant_no: ['text', ({ merchantNo }) => merchantNo],
+    begin_ms: ['bigint', ({ beginMs }) => beginMs],
+    end_ms: ['bigint', ({ endMs }) => endMs],
+  },
+  sql`
+    SELECT w.begin_ms AS "beginMs", w.end_ms AS "endMs", nullif(currency, ${sql.lit(EVERY_CURRENCY)}) AS currency, total,
+      certified_at IS NULL OR quarantined_count > 0 AS "isDoubtful"
+    FROM sync_window w WHERE w.merchant_no = asked.merchant_no AND w.end_ms BETWEEN asked.begin_ms AND asked.end_ms
+    ORDER BY w.end_ms`,
+);

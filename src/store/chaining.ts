@@ -19,6 +19,7 @@ import {
   figureColumns,
 } from './account-days.ts';
 import { arrayLiteral, type Db, rowsOf, type Trx } from './engine/database.ts';
+import { sharedRead } from './engine/shared-statement.ts';
 import { CHAIN_BATCH, chainEntriesOf, type ChainBatch, type FirstEntries } from './entries.ts';
 import { firstWithBalance } from './ledger-past.ts';
 import { publishedAccounts } from './statements/statements.ts';
@@ -55,7 +56,7 @@ const DAY = sql`day`;
  * figures, `since` the first one after which a gap may be, the others where certificates are read. OFFSET 0
  * keeps the planner from any index but account_day_restarted.
  */
-const chainFactColumns = (merchantNo: string | RawBuilder<unknown>): RawBuilder<unknown> => {
+const chainFactColumns = (merchantNo: RawBuilder<unknown>): RawBuilder<unknown> => {
   const ofAccount = sql`merchant_no = ${merchantNo} AND currency = account.currency`;
   return sql`
       ${listOf(DAY, sql`account_day WHERE ${ofAccount} AND day BETWEEN account.since AND 'infinity'`)} AS figured,
@@ -74,7 +75,7 @@ const chainFactColumns = (merchantNo: string | RawBuilder<unknown>): RawBuilder<
 };
 
 /** The days with a statement and without figures of such a row. From `begun` to `since` every day has figures, so it reads nothing there. */
-const statedWithoutFigures = (merchantNo: string | RawBuilder<unknown>): RawBuilder<unknown> => {
+const statedWithoutFigures = (merchantNo: RawBuilder<unknown>): RawBuilder<unknown> => {
   const outside = (table: 'statement' | 'account_day', days: RawBuilder<unknown>) => sql`
     SELECT day FROM ${sql.table(table)}
     WHERE merchant_no = ${merchantNo} AND currency = account.currency AND ${days}`;
@@ -143,26 +144,28 @@ const FIGURES = sql`json_build_object(${STATED}, 'last_batch_no', last_batch_no,
 const FIGURES_OF_STATEMENT = sql`json_build_object(${STATED}, 'last_batch_no', NULL, 'last_booked_ms', NULL,
   'other_closings', other_closings, 'clean_end', true, 'jumps_in', false)`;
 
+const ASKED = sql`asked.merchant_no`;
+
 /** The accounts with figures, with changed days or with statements: `first` is where they are checked, `since` where a gap may be. */
-const accountsKnown = (merchantNo: string, chosen: string | null, within: Window): RawBuilder<unknown> => sql`
+const ACCOUNTS_KNOWN = sql`
       SELECT own.currency, own.changed, own.last, coalesce(own.first, own.last, own.begun) AS first, own.begun,
         CASE WHEN gapless.figured_from = own.begun THEN gapless.figured_through ELSE own.begun END AS since,
-        ${within.beginMs}::bigint AS begin_ms, ${within.endMs}::bigint AS end_ms
+        asked.begin_ms, asked.end_ms
       FROM (
         SELECT known.currency,
-          (SELECT day FROM account_day d WHERE d.merchant_no = ${merchantNo} AND d.currency = known.currency
+          (SELECT day FROM account_day d WHERE d.merchant_no = ${ASKED} AND d.currency = known.currency
            ORDER BY day LIMIT 1) AS begun,
           ${listOf(DAY, sql`changed WHERE changed.currency = known.currency`)} AS changed,
           (SELECT min(day) FROM changed WHERE changed.currency = known.currency) AS first,
-          (SELECT day FROM account_day d WHERE d.merchant_no = ${merchantNo} AND d.currency = known.currency
+          (SELECT day FROM account_day d WHERE d.merchant_no = ${ASKED} AND d.currency = known.currency
            ORDER BY day DESC LIMIT 1) AS last
         FROM (
           SELECT currency FROM figured UNION SELECT currency FROM changed UNION SELECT currency FROM published
         ) AS known
         WHERE known.currency IS NOT NULL
-          AND (${chosen}::text[] IS NULL OR known.currency = ANY (${chosen}::text[]))
+          AND (asked.chosen IS NULL OR known.currency = ANY (asked.chosen::text[]))
       ) AS own LEFT JOIN ledger_cursor AS gapless
-        ON gapless.merchant_no = ${merchantNo} AND gapless.currency = own.currency`;
+        ON gapless.merchant_no = ${ASKED} AND gapless.currency = own.currency`;
 
 /**
  * Reads all that chaining a merchant's changed days mostly needs, in one statement: most nights nothing else is asked.
@@ -171,34 +174,40 @@ const accountsKnown = (merchantNo: string, chosen: string | null, within: Window
  * which is not read here, and no write succeeds without the lease: what was read still holds when figures are written.
  * The accounts are in order of currency. Each part is found by an index, whatever else is stored.
  */
-export async function daysToChain(db: Db, asked: ToChainAsked): Promise<AccountToChain[]> {
-  const { merchantNo, currencies, days, within } = asked;
-  const chosen = currencies === null ? null : arrayLiteral(currencies);
-  const rows = await rowsOf(db)<Row>`
-    WITH RECURSIVE figured (currency) AS (${figuredCurrencies(merchantNo)}
-    ), ${publishedAccounts(merchantNo, 'published')}, changed AS MATERIALIZED (
+export const daysToChain = async (db: Db, asked: ToChainAsked): Promise<AccountToChain[]> =>
+  (await readToChain(db, asked)).map((row) => accountToChain(asked.merchantNo, row));
+
+const readToChain = sharedRead<ToChainAsked, Row>(
+  {
+    merchant_no: ['text', ({ merchantNo }) => merchantNo],
+    chosen: ['text', ({ currencies }) => (currencies === null ? null : arrayLiteral(currencies))],
+    days: ['text', ({ days }) => arrayLiteral(days.map(({ day }) => day))],
+    begins: ['text', ({ days }) => arrayLiteral(days.map(({ window }) => window.beginMs))],
+    ends: ['text', ({ days }) => arrayLiteral(days.map(({ window }) => window.endMs))],
+    begin_ms: ['bigint', ({ within }) => within.beginMs],
+    end_ms: ['bigint', ({ within }) => within.endMs],
+  },
+  sql`
+    WITH RECURSIVE figured (currency) AS (${figuredCurrencies(ASKED)}
+    ), ${publishedAccounts(ASKED, 'published')}, changed AS MATERIALIZED (
       SELECT currency, day, row_number() OVER (ORDER BY currency, day) AS nth
-      FROM changed_day WHERE merchant_no = ${merchantNo}
+      FROM changed_day WHERE merchant_no = ${ASKED}
     ), part AS MATERIALIZED (
-      SELECT * FROM unnest(
-        ${arrayLiteral(days.map(({ day }) => day))}::date[],
-        ${arrayLiteral(days.map(({ window }) => window.beginMs))}::bigint[],
-        ${arrayLiteral(days.map(({ window }) => window.endMs))}::bigint[]
-      ) AS part (day, begin_ms, end_ms)
-    ), account AS MATERIALIZED (${accountsKnown(merchantNo, chosen, within)})
-    SELECT account.*, ${chainFactColumns(merchantNo)},
-      coalesce((SELECT json_agg(last.figures ORDER BY bare.day) FROM (${statedWithoutFigures(merchantNo)}) AS bare CROSS JOIN LATERAL (
+      SELECT * FROM unnest(asked.days::date[], asked.begins::bigint[], asked.ends::bigint[]) AS part (day, begin_ms, end_ms)
+    ), account AS MATERIALIZED (${ACCOUNTS_KNOWN})
+    SELECT account.*, ${chainFactColumns(ASKED)},
+      coalesce((SELECT json_agg(last.figures ORDER BY bare.day) FROM (${statedWithoutFigures(ASKED)}) AS bare CROSS JOIN LATERAL (
         SELECT ${FIGURES_OF_STATEMENT} AS figures FROM statement
-        WHERE merchant_no = ${merchantNo} AND currency = account.currency AND day = bare.day
+        WHERE merchant_no = ${ASKED} AND currency = account.currency AND day = bare.day
         ORDER BY revision DESC LIMIT 1
       ) AS last), '[]') AS statements,
       coalesce((SELECT json_agg(near.figures ORDER BY near.day) FROM (
         (SELECT day, ${FIGURES} AS figures FROM account_day
-         WHERE merchant_no = ${merchantNo} AND currency = account.currency AND day < account.first
+         WHERE merchant_no = ${ASKED} AND currency = account.currency AND day < account.first
          ORDER BY day DESC LIMIT ${sql.lit(DAYS_BEFORE)})
         UNION ALL
         (SELECT day, ${FIGURES} AS figures FROM account_day
-         WHERE merchant_no = ${merchantNo} AND currency = account.currency AND day >= account.first
+         WHERE merchant_no = ${ASKED} AND currency = account.currency AND day >= account.first
          ORDER BY day LIMIT ${sql.lit(DAYS_FROM)})
       ) AS near), '[]') AS around,
       coalesce((SELECT json_agg(row_to_json(own)) FROM (
@@ -207,7 +216,7 @@ export async function daysToChain(db: Db, asked: ToChainAsked): Promise<AccountT
         CROSS JOIN LATERAL (
           SELECT ${CHAIN_BATCH} FROM (
             SELECT * FROM ledger_entry
-            WHERE merchant_no = ${merchantNo} AND currency = account.currency AND vanished_at IS NULL
+            WHERE merchant_no = ${ASKED} AND currency = account.currency AND vanished_at IS NULL
               AND booked_ms BETWEEN part.begin_ms AND part.end_ms
             ORDER BY booked_ms, batch_no LIMIT ${sql.lit(ENTRIES_A_DAY_MAX)}
           ) AS batch
@@ -218,13 +227,12 @@ export async function daysToChain(db: Db, asked: ToChainAsked): Promise<AccountT
       coalesce((SELECT json_agg(busy.day) FROM (SELECT min(day) AS from_day, max(day) AS to_day FROM part) AS days
        CROSS JOIN LATERAL (
          SELECT day FROM account_day
-         WHERE merchant_no = ${merchantNo} AND currency = account.currency
+         WHERE merchant_no = ${ASKED} AND currency = account.currency
            AND day BETWEEN days.from_day AND days.to_day AND credit_count + debit_count > 0 OFFSET 0
        ) AS busy), '[]') AS busy,
-      EXISTS (${firstWithBalance(merchantNo)}) AS opens_on_balance
-    FROM account ORDER BY account.currency`;
-  return rows.map((row) => accountToChain(merchantNo, row));
-}
+      EXISTS (${firstWithBalance(ASKED)}) AS opens_on_balance
+    FROM account ORDER BY account.currency`,
+);
 
 function lastInRow(first: BusinessDay, days: readonly BusinessDay[]): BusinessDay {
   let last = first;

@@ -7,10 +7,11 @@
  */
 import { sql } from 'kysely';
 import type { LedgerEntry, UnreadableEntry, Window } from '../ledger/entry.ts';
-import { ofCurrency, storedCurrency } from './account-filter.ts';
-import { heldCurrenciesOf } from './entries.ts';
+import { EVERY_CURRENCY } from './account-filter.ts';
+import { heldCurrencies } from './entries.ts';
 import { arrayLiteral, type Db, rowsOf } from './engine/database.ts';
-import { sentRows } from './store-entries.ts';
+import { askedRows, shared } from './engine/shared-statement.ts';
+import { sentRowsOfEach } from './store-entries.ts';
 
 interface Unstored {
   readonly entries: readonly LedgerEntry[];
@@ -40,7 +41,7 @@ export async function compareWithStored(db: Db, readings: readonly WindowToStore
   const isPlain = readings.every(({ reading }) => reading.certified && reading.unreadable.length === 0);
   const entries = readings.flatMap(({ reading }) => reading.entries);
   if (!isPlain || entries.length > ENTRIES_MAX) return readings.map(fully);
-  const compared = await compare(db, readings, entries);
+  const compared = await compare(db, { readings, entries });
   const toStore = new Set(compared[0]!.toStore);
   return compared.map(({ toStore: _, ...open }, at) => ({
     ...open,
@@ -69,66 +70,90 @@ interface Polled extends Omit<Unstored, 'entries'> {
   readonly toStore: readonly string[];
 }
 
-async function compare(
-  db: Db,
-  readings: readonly WindowToStore[],
-  entries: readonly LedgerEntry[],
-): Promise<Polled[]> {
-  const { merchantNo, currency } = readings[0]!;
-  const column = (value: (one: WindowToStore) => number) => arrayLiteral(readings.map(value));
+interface ReadingsAsked {
+  /** Of one merchant and currency; at least one. */
+  readonly readings: readonly WindowToStore[];
+  readonly entries: readonly LedgerEntry[];
+}
+
+const askedOf = askedRows<ReadingsAsked>({
+  merchant_no: ['text', ({ readings }) => readings[0]!.merchantNo],
+  currency: ['text', ({ readings }) => readings[0]!.currency],
   // Stored times are full seconds, so an entry may be stored up to a second before its window begins.
-  const beginMs = Math.min(...readings.map(({ window }) => Math.floor(window.beginMs / 1_000) * 1_000));
-  const endMs = Math.max(...readings.map(({ window }) => window.endMs));
-  const own = sql`(${storedCurrency(currency)}, part.begin_ms, part.end_ms)`;
-  return rowsOf(db)<Polled>`
-    WITH RECURSIVE held (currency) AS (${heldCurrenciesOf(merchantNo, currency)}),
+  begin_ms: [
+    'bigint',
+    ({ readings }) => Math.min(...readings.map(({ window }) => Math.floor(window.beginMs / 1_000) * 1_000)),
+  ],
+  end_ms: ['bigint', ({ readings }) => Math.max(...readings.map(({ window }) => window.endMs))],
+});
+
+const compare = shared<ReadingsAsked, Polled[]>(async (db, asks) => {
+  const parts = asks.flatMap(({ readings }, at) => readings.map((reading) => ({ ...reading, nth: at + 1 })));
+  const column = (value: (one: (typeof parts)[number]) => number) => arrayLiteral(parts.map(value));
+  const own = sql`(coalesce(asked.currency, ${EVERY_CURRENCY}), part.begin_ms, part.end_ms)`;
+  const ofMerchant = sql`merchant_no = asked.merchant_no`;
+  const rows = await rowsOf(db)<Polled & { readonly nth: number }>`
+    WITH asked AS MATERIALIZED (SELECT * FROM ${askedOf(asks)}),
     part AS MATERIALIZED (
       SELECT * FROM unnest(
+        ${column(({ nth }) => nth)}::int[],
         ${column(({ window }) => window.beginMs)}::bigint[], ${column(({ window }) => window.endMs)}::bigint[],
         ${column(({ reading }) => reading.total)}::bigint[], ${column(({ reading }) => reading.entries.length)}::int[]
-      ) WITH ORDINALITY AS part (begin_ms, end_ms, total, distinct_count, nth)
+      ) WITH ORDINALITY AS part (nth, begin_ms, end_ms, total, distinct_count, place)
     ), stored AS MATERIALIZED (
-      SELECT here.* FROM held CROSS JOIN LATERAL (
+      SELECT asked.nth, here.* FROM asked CROSS JOIN LATERAL (
+        WITH RECURSIVE held (currency) AS (${heldCurrencies(sql`asked.merchant_no`)})
+        SELECT held.currency FROM held WHERE held.currency = coalesce(asked.currency, held.currency)
+      ) AS held CROSS JOIN LATERAL (
         SELECT batch_no, currency, transaction_type, credit, debit, balance, booked_at, booked_ms FROM ledger_entry e
-        WHERE e.merchant_no = ${merchantNo} AND e.currency = held.currency AND e.vanished_at IS NULL
-          AND e.booked_ms BETWEEN ${beginMs} AND ${endMs}
+        WHERE e.merchant_no = asked.merchant_no AND e.currency = held.currency AND e.vanished_at IS NULL
+          AND e.booked_ms BETWEEN asked.begin_ms AND asked.end_ms
         OFFSET 0
       ) AS here
     ), differing AS MATERIALIZED (
-      SELECT sent.batch_no AS sent_no, stored.batch_no AS stored_no, stored.booked_ms AS stored_ms
-      FROM ${sentRows(entries)} FULL JOIN stored ON sent.batch_no = stored.batch_no
+      SELECT coalesce(sent.nth, stored.nth) AS nth, sent.batch_no AS sent_no, stored.batch_no AS stored_no,
+        stored.booked_ms AS stored_ms
+      FROM ${sentRowsOfEach(asks.map(({ entries }) => entries))}
+      FULL JOIN stored ON sent.batch_no = stored.batch_no AND sent.nth = stored.nth
       WHERE (sent.batch_no, sent.currency, sent.transaction_type, sent.credit, sent.debit, sent.balance, sent.booked_at,
           sent.booked_ms)
         IS DISTINCT FROM (stored.batch_no, stored.currency, stored.transaction_type, stored.credit, stored.debit,
           stored.balance, stored.booked_at, stored.booked_ms)
     )
-    SELECT
-      CASE WHEN nth = 1 THEN ARRAY(SELECT sent_no FROM differing WHERE sent_no IS NOT NULL) ELSE '{}' END AS "toStore",
-      EXISTS (SELECT FROM differing WHERE stored_ms BETWEEN part.begin_ms AND part.end_ms)
-        OR EXISTS (SELECT FROM absent_entry WHERE merchant_no = ${merchantNo}) AS "isAbsenceOpen",
+    SELECT part.nth,
+      CASE WHEN lag(part.nth) OVER (ORDER BY place) IS DISTINCT FROM part.nth
+        THEN ARRAY(SELECT sent_no FROM differing WHERE nth = part.nth AND sent_no IS NOT NULL) ELSE '{}'
+      END AS "toStore",
+      EXISTS (SELECT FROM differing WHERE nth = part.nth AND stored_ms BETWEEN part.begin_ms AND part.end_ms)
+        OR EXISTS (SELECT FROM absent_entry WHERE ${ofMerchant}) AS "isAbsenceOpen",
       ARRAY(
-        SELECT stored_no FROM differing WHERE sent_no IS NULL AND stored_ms BETWEEN part.begin_ms AND part.end_ms
+        SELECT stored_no FROM differing
+        WHERE nth = part.nth AND sent_no IS NULL AND stored_ms BETWEEN part.begin_ms AND part.end_ms
       ) AS lacking,
       EXISTS (
-        SELECT FROM quarantined_entry WHERE merchant_no = ${merchantNo} AND released_at IS NULL
+        SELECT FROM quarantined_entry WHERE ${ofMerchant} AND released_at IS NULL
           AND span && int8range(part.begin_ms, part.end_ms, '[]')
       ) AS "isQuarantineOpen",
       NOT EXISTS (
         SELECT FROM sync_window same
-        WHERE same.merchant_no = ${merchantNo} AND (same.currency, same.begin_ms, same.end_ms) = ${own}
+        WHERE ${ofMerchant} AND (same.currency, same.begin_ms, same.end_ms) = ${own}
           AND same.certified_at IS NOT NULL AND same.quarantined_count = 0 AND same.total = part.total
           AND same.distinct_count = part.distinct_count
       ) OR EXISTS (
-        SELECT FROM sync_window inner_window
-        WHERE merchant_no = ${merchantNo} AND ${ofCurrency(currency)} AND begin_ms >= part.begin_ms
-          AND end_ms BETWEEN part.begin_ms AND part.end_ms AND (currency, begin_ms, end_ms) <> ${own}
+        SELECT FROM sync_window inside
+        WHERE ${ofMerchant} AND inside.currency = coalesce(asked.currency, inside.currency)
+          AND inside.begin_ms >= part.begin_ms AND inside.end_ms BETWEEN part.begin_ms AND part.end_ms
+          AND (inside.currency, inside.begin_ms, inside.end_ms) <> ${own}
       ) AS "isCertificateOpen",
       EXISTS (
-        SELECT FROM sync_window WHERE merchant_no = ${merchantNo} AND certified_at IS NULL
-          AND begin_ms <= part.end_ms AND end_ms >= part.begin_ms
+        SELECT FROM sync_window open WHERE ${ofMerchant} AND certified_at IS NULL
+          AND open.begin_ms <= part.end_ms AND open.end_ms >= part.begin_ms
       ) AS "isFailureOpen"
-    FROM part ORDER BY nth`;
-}
+    FROM part JOIN asked USING (nth) ORDER BY place`;
+  const answers = asks.map((): Polled[] => []);
+  for (const { nth, ...row } of rows) answers[nth - 1]!.push(row);
+  return answers;
+});
 
 export interface WindowReading {
   readonly entries: readonly LedgerEntry[];

@@ -3,7 +3,7 @@ import { setImmediate as loopTurn } from 'node:timers/promises';
 import { sql, type RawBuilder } from 'kysely';
 import type { ChainEntry } from '../ledger/chain/chain-link.ts';
 import type { Account, LedgerEntry, Window } from '../ledger/entry.ts';
-import { arrayLiteral, type Db, rowsOf, rowOf } from './engine/database.ts';
+import { arrayLiteral, type Db, rowsOf, rowOf, type ValueOrSql } from './engine/database.ts';
 
 /**
  * Larger batches are hardly faster and need more memory. The chain needs fewer columns, so its batches can be larger.
@@ -191,7 +191,7 @@ export async function listAccounts(db: Db, merchantNo: string): Promise<Account[
  * The body of a recursive query `held (currency)`: the currencies of the merchant's entries, and a null at the end.
  * Each is found by one jump along ledger_entry_in_time.
  */
-export const heldCurrencies = (merchantNo: string): RawBuilder<unknown> => sql`
+export const heldCurrencies = (merchantNo: ValueOrSql): RawBuilder<unknown> => sql`
   (SELECT currency FROM ledger_entry
    WHERE merchant_no = ${merchantNo} AND vanished_at IS NULL ORDER BY currency LIMIT 1)
   UNION ALL

@@ -1,46 +1,62 @@
 /** Queries on the days before those a night reads: which differ from the platform's records, and how far that is known. */
 import { sql, type RawBuilder } from 'kysely';
 import type { BusinessDay, LedgerEntry, UnreadableEntry, Window } from '../ledger/entry.ts';
-import { arrayLiteral, type Db, type Trx, rowsOf, rowOf } from './engine/database.ts';
+import { arrayLiteral, type Db, type Trx, rowsOf } from './engine/database.ts';
+import { askedRows, shared, sharedRead, type Columns } from './engine/shared-statement.ts';
 import { EVERY_CURRENCY, ofMerchants } from './account-filter.ts';
-import { heldCurrencies, heldCurrenciesOf } from './entries.ts';
-import { alternates, sentRows } from './store-entries.ts';
+import { heldCurrencies } from './entries.ts';
+import { alternates, sentRowsOfEach } from './store-entries.ts';
 import { figuredCurrencies } from './account-days.ts';
+
+const ASKED = sql`asked.merchant_no`;
+const ofMerchant = askedRows<{ readonly merchantNo: string }>({
+  merchant_no: ['text', ({ merchantNo }) => merchantNo],
+});
 
 /**
  * Days on which the platform's records differ from what is stored under their numbers: the day of the record, and the
  * day of the stored entry. An entry also differs if it is not stored, if it is stored as vanished, or if it cannot be
  * read any more.
  */
-export async function differingDays(
-  db: Db,
-  merchantNo: string,
-  entries: readonly LedgerEntry[],
-  unreadable: readonly UnreadableEntry[],
-): Promise<BusinessDay[]> {
-  const named = unreadable.flatMap(({ batchNo }) => batchNo ?? []);
-  const rows = await rowsOf(db)<{ day: string }>`
-    WITH found AS MATERIALIZED (
-      SELECT sent.booked_at::date AS shown_on, held.booked_at::date AS stored_on
-      FROM ${sentRows(entries)} LEFT JOIN LATERAL (
+export const differingDays = shared<DaysAsked, BusinessDay[]>(async (db, asks) => {
+  const entries = asks.map((one) => one.entries);
+  const named = asks.map(({ unreadable }) => unreadable.flatMap(({ batchNo }) => batchNo ?? []));
+  const rows = await rowsOf(db)<{ nth: number; day: BusinessDay }>`
+    WITH asked AS MATERIALIZED (SELECT * FROM ${ofMerchant(asks)}),
+    found AS MATERIALIZED (
+      SELECT asked.nth, sent.booked_at::date AS shown_on, held.booked_at::date AS stored_on
+      FROM ${sentRowsOfEach(entries)} JOIN asked USING (nth) LEFT JOIN LATERAL (
         SELECT * FROM ledger_entry e
-        WHERE e.merchant_no = ${merchantNo} AND e.batch_no = sent.batch_no OFFSET 0
+        WHERE e.merchant_no = asked.merchant_no AND e.batch_no = sent.batch_no OFFSET 0
       ) AS held ON true
       WHERE held.batch_no IS NULL OR held.vanished_at IS NOT NULL
         OR ((held.currency, held.transaction_type, held.credit, held.debit, held.balance, held.booked_at)
           IS DISTINCT FROM (sent.currency, sent.transaction_type, sent.credit, sent.debit, sent.balance,
-            sent.booked_at) AND NOT (${alternates(merchantNo)}))
+            sent.booked_at) AND NOT (${alternates(sql`asked.merchant_no`)}))
     )
-    SELECT shown_on AS day FROM found
-    UNION SELECT stored_on FROM found WHERE stored_on IS NOT NULL
-    UNION SELECT e.booked_at::date FROM unnest(${arrayLiteral(named)}::text[]) AS sent (batch_no)
-      JOIN ledger_entry e ON e.merchant_no = ${merchantNo} AND e.batch_no = sent.batch_no
+    SELECT nth::int AS nth, shown_on AS day FROM found
+    UNION SELECT nth::int, stored_on FROM found WHERE stored_on IS NOT NULL
+    UNION SELECT nth::int, own.day FROM unnest(
+        ${arrayLiteral(named.flat())}::text[], ${arrayLiteral(named.flatMap((own, at) => own.map(() => at + 1)))}::int[]
+      ) AS sent (batch_no, nth) JOIN asked USING (nth) CROSS JOIN LATERAL (
+        SELECT e.booked_at::date AS day FROM ledger_entry e
+        WHERE e.merchant_no = asked.merchant_no AND e.batch_no = sent.batch_no OFFSET 0
+      ) AS own
       WHERE NOT EXISTS (
         SELECT FROM quarantined_entry q
-        WHERE q.merchant_no = ${merchantNo} AND q.batch_no = sent.batch_no AND q.released_at IS NULL
+        WHERE q.merchant_no = asked.merchant_no AND q.batch_no = sent.batch_no AND q.released_at IS NULL
       )
     ORDER BY day`;
-  return rows.map(({ day }) => day);
+  const answers = asks.map((): BusinessDay[] => []);
+  for (const { nth, day } of rows) answers[nth - 1]!.push(day);
+  return answers;
+});
+
+interface DaysAsked {
+  readonly merchantNo: string;
+  /** The platform's records. */
+  readonly entries: readonly LedgerEntry[];
+  readonly unreadable: readonly UnreadableEntry[];
 }
 
 export async function firstSeenSince(
@@ -64,20 +80,32 @@ export async function firstSeenSince(
   return rows.map((row) => row.batch_no);
 }
 
-export const storedIn = (
-  db: Db,
-  merchantNo: string,
-  { beginMs, endMs }: Window,
-  limit: number | null = null,
-) => rowsOf(db)<Pick<LedgerEntry, 'batchNo' | 'bookedMs'>>`
-    WITH RECURSIVE held (currency) AS (${heldCurrencies(merchantNo)})
+interface InWindow extends Window {
+  readonly merchantNo: string;
+}
+
+const IN_WINDOW: Columns<InWindow> = {
+  merchant_no: ['text', ({ merchantNo }) => merchantNo],
+  begin_ms: ['bigint', ({ beginMs }) => beginMs],
+  end_ms: ['bigint', ({ endMs }) => endMs],
+};
+
+/** The entries stored in a window, in time order; the first `rowsMax` of them unless that is null. */
+export const storedIn = sharedRead<
+  InWindow & { readonly rowsMax: number | null },
+  Pick<LedgerEntry, 'batchNo' | 'bookedMs'>
+>(
+  { ...IN_WINDOW, rows_max: ['bigint', ({ rowsMax }) => rowsMax] },
+  sql`
+    WITH RECURSIVE held (currency) AS (${heldCurrencies(ASKED)})
     SELECT here.batch_no AS "batchNo", here.booked_ms AS "bookedMs" FROM held CROSS JOIN LATERAL (
       SELECT batch_no, booked_ms FROM ledger_entry e
-      WHERE e.merchant_no = ${merchantNo} AND e.currency = held.currency AND e.vanished_at IS NULL
-        AND e.booked_ms BETWEEN ${beginMs} AND ${endMs}
-      ORDER BY e.booked_ms, e.batch_no LIMIT ${limit}::bigint
+      WHERE e.merchant_no = ${ASKED} AND e.currency = held.currency AND e.vanished_at IS NULL
+        AND e.booked_ms BETWEEN asked.begin_ms AND asked.end_ms
+      ORDER BY e.booked_ms, e.batch_no LIMIT asked.rows_max
     ) AS here
-    WHERE held.currency IS NOT NULL ORDER BY here.booked_ms, here.batch_no LIMIT ${limit}::bigint`;
+    WHERE held.currency IS NOT NULL ORDER BY here.booked_ms, here.batch_no LIMIT asked.rows_max`,
+);
 
 export interface OlderDaysRound {
   readonly read: number;
@@ -165,58 +193,83 @@ export interface Days {
 }
 
 /**
+ * Number of unreadable entries with batchNo that the platform still sends. One that was readable before is still
+ * stored as an entry and is counted there.
+ */
+const NAMED_UNREADABLE = sql`(
+  SELECT count(*) FROM (
+    SELECT DISTINCT q.batch_no FROM quarantined_entry q
+    WHERE q.merchant_no = ${ASKED} AND q.released_at IS NULL AND q.batch_no IS NOT NULL
+      AND q.begin_ms >= asked.begin_ms AND q.end_ms <= asked.end_ms
+      AND NOT EXISTS (
+        SELECT FROM ledger_entry e
+        WHERE e.merchant_no = q.merchant_no AND e.batch_no = q.batch_no AND e.vanished_at IS NULL
+      )
+  ) AS unreadable
+)`;
+
+interface Count {
+  readonly stored: number;
+}
+
+const countOfWindow = sharedRead<InWindow & { readonly currency: string | null }, Count>(
+  { ...IN_WINDOW, currency: ['text', ({ currency }) => currency] },
+  sql`
+    WITH RECURSIVE held (currency) AS (${heldCurrencies(ASKED)})
+    SELECT coalesce(sum((
+      SELECT count(*) FROM ledger_entry e
+      WHERE e.merchant_no = ${ASKED} AND e.currency = held.currency AND e.vanished_at IS NULL
+        AND e.booked_ms BETWEEN asked.begin_ms AND asked.end_ms
+    )), 0)::bigint + CASE WHEN asked.currency IS NULL THEN ${NAMED_UNREADABLE} ELSE 0 END AS stored
+    FROM held WHERE held.currency = coalesce(asked.currency, held.currency)`,
+);
+
+/**
  * Number of stored entries and of unreadable entries with batchNo in a window. Counts each one along
  * ledger_entry_in_time. With a currency, only its entries.
  */
-export async function countStored(
+export const countStored = async (
   db: Db,
   merchantNo: string,
   window: Window,
   currency: string | null = null,
-): Promise<number> {
-  const { stored } = await rowOf(db)<{ stored: number }>`
-    WITH RECURSIVE held (currency) AS (${heldCurrenciesOf(merchantNo, currency)})
-    SELECT coalesce(sum((
-      SELECT count(*) FROM ledger_entry e
-      WHERE e.merchant_no = ${merchantNo} AND e.currency = held.currency AND e.vanished_at IS NULL
-        AND e.booked_ms BETWEEN ${window.beginMs} AND ${window.endMs}
-    )), 0)::bigint + ${currency === null ? namedUnreadable(merchantNo, window) : sql`0`} AS stored
-    FROM held WHERE currency IS NOT NULL`;
-  return stored;
-}
+): Promise<number> => (await countOfWindow(db, { ...window, merchantNo, currency }))[0]!.stored;
+
+const countOfDays = sharedRead<InWindow & Days, Count>(
+  { ...IN_WINDOW, from_day: ['date', ({ from }) => from], to_day: ['date', ({ to }) => to] },
+  sql`
+    WITH changed AS MATERIALIZED (
+      SELECT currency, day FROM changed_day
+      WHERE merchant_no = ${ASKED} AND day BETWEEN asked.from_day AND asked.to_day
+    )
+    SELECT ${sumOfFigures(ASKED, { from: sql`asked.from_day`, to: sql`asked.to_day` })} + (
+      SELECT coalesce(sum(
+        (SELECT count(*) FROM ledger_entry e
+          WHERE e.merchant_no = ${ASKED} AND e.currency = changed.currency AND e.vanished_at IS NULL
+            AND e.booked_ms BETWEEN asked.begin_ms AND asked.end_ms AND e.booked_at::date = changed.day)
+        - coalesce((SELECT d.credit_count + d.debit_count FROM account_day d
+          WHERE d.merchant_no = ${ASKED} AND d.currency = changed.currency AND d.day = changed.day), 0)
+      ), 0)::bigint FROM changed
+    ) + ${NAMED_UNREADABLE} AS stored`,
+);
 
 /**
  * The same for complete days, from their figures. The sum of the last check is taken up, so the cost grows with the days
  * since then. Entries are only counted one by one on days that changed after their figures were made.
  */
-export async function countByFigures(
+export const countByFigures = async (
   db: Db,
   merchantNo: string,
   days: Days,
   window: Window,
-): Promise<number> {
-  const { stored } = await rowOf(db)<{ stored: number }>`
-    WITH changed AS MATERIALIZED (
-      SELECT currency, day FROM changed_day
-      WHERE merchant_no = ${merchantNo} AND day BETWEEN ${days.from} AND ${days.to}
-    )
-    SELECT ${sumOfFigures(merchantNo, days)} + (
-      SELECT coalesce(sum(
-        (SELECT count(*) FROM ledger_entry e
-          WHERE e.merchant_no = ${merchantNo} AND e.currency = changed.currency AND e.vanished_at IS NULL
-            AND e.booked_ms BETWEEN ${window.beginMs} AND ${window.endMs} AND e.booked_at::date = changed.day)
-        - coalesce((SELECT d.credit_count + d.debit_count FROM account_day d
-          WHERE d.merchant_no = ${merchantNo} AND d.currency = changed.currency AND d.day = changed.day), 0)
-      ), 0)::bigint FROM changed
-    ) + ${namedUnreadable(merchantNo, window)} AS stored`;
-  return stored;
-}
+): Promise<number> => (await countOfDays(db, { ...window, ...days, merchantNo }))[0]!.stored;
 
 /** Entries of the days by their figures: the sum of the last check, and the days since; all days where there is none. */
-const sumOfFigures = (
-  merchantNo: string | RawBuilder<unknown>,
-  { from, to }: { readonly from: string | RawBuilder<unknown>; readonly to: string | RawBuilder<unknown> },
-): RawBuilder<unknown> => sql`(
+function sumOfFigures(
+  merchantNo: RawBuilder<unknown>,
+  { from, to }: { readonly from: RawBuilder<unknown>; readonly to: RawBuilder<unknown> },
+): RawBuilder<unknown> {
+  return sql`(
   WITH RECURSIVE figured (currency) AS (${figuredCurrencies(merchantNo)}
   ), begun AS MATERIALIZED (
     SELECT coalesce(max(checked_to) + 1, ${from}::date) AS day, coalesce(max(by_figures), 0) AS entries
@@ -230,6 +283,7 @@ const sumOfFigures = (
   ) AS added ON true
   GROUP BY begun.entries
 )`;
+}
 
 /**
  * Forgets the sum of the older days' figures, as one of them gets new ones. To be used in the statement that takes days
@@ -239,22 +293,6 @@ export const forgetSum = (merchantNo: string, days: RawBuilder<unknown>): RawBui
   UPDATE ledger_cursor SET by_figures = NULL
   WHERE merchant_no = ${merchantNo} AND by_figures IS NOT NULL
     AND EXISTS (SELECT FROM ${days} AS changed (day) WHERE changed.day BETWEEN checked_from AND checked_to)`;
-
-/**
- * Number of unreadable entries with batchNo that the platform still sends. One that was readable before is still
- * stored as an entry and is counted there.
- */
-const namedUnreadable = (merchantNo: string, { beginMs, endMs }: Window) => sql`(
-  SELECT count(*) FROM (
-    SELECT DISTINCT q.batch_no FROM quarantined_entry q
-    WHERE q.merchant_no = ${merchantNo} AND q.released_at IS NULL AND q.batch_no IS NOT NULL
-      AND q.begin_ms >= ${beginMs} AND q.end_ms <= ${endMs}
-      AND NOT EXISTS (
-        SELECT FROM ledger_entry e
-        WHERE e.merchant_no = q.merchant_no AND e.batch_no = q.batch_no AND e.vanished_at IS NULL
-      )
-  ) AS unreadable
-)`;
 
 /**
  * Spans in which the platform's total cannot be compared with what is stored. An unreadable entry without batchNo may

@@ -8,7 +8,7 @@ import { ALL_TIME, covers } from '../ledger/window.ts';
 import { storedCurrency } from './account-filter.ts';
 import { figuredCurrencies } from './account-days.ts';
 import { certifiedWindows } from './certificates.ts';
-import { type Db, type Trx, rowOf, rowsOf } from './engine/database.ts';
+import { type Db, type Trx, rowOf, rowsOf, type ValueOrSql } from './engine/database.ts';
 
 export interface LedgerPast {
   readonly beforeMs: number;
@@ -86,7 +86,7 @@ export const firstDaysWithBalance = (db: Db, merchantNo: string) => rowsOf(db)<F
     FROM figured AS account CROSS JOIN LATERAL (${firstWithBalance(merchantNo)}) AS first
     ORDER BY account.currency`;
 
-export const firstWithBalance = (merchantNo: string): RawBuilder<unknown> => sql`
+export const firstWithBalance = (merchantNo: ValueOrSql): RawBuilder<unknown> => sql`
   SELECT first.day, first.opening FROM (
     SELECT day, opening, other_closings FROM account_day
     WHERE merchant_no = ${merchantNo} AND currency = account.currency ORDER BY day LIMIT 1

@@ -4,7 +4,7 @@
  */
 import { sql, type RawBuilder } from 'kysely';
 import type { LedgerEntry } from '../ledger/entry.ts';
-import { arrayLiteral, type Trx, rowOf, rowsOf } from './engine/database.ts';
+import { arrayLiteral, type Trx, rowOf, rowsOf, type ValueOrSql } from './engine/database.ts';
 import { HELD_ALREADY } from './engine/lease.ts';
 import { countedLate } from './lateness.ts';
 import { keepNotices, type ReusedNotice } from './notices.ts';
@@ -51,14 +51,25 @@ async function storeSome(trx: Trx, batch: Batch): Promise<EntriesStored> {
   return { inserted, amended, returned, unchanged: batch.entries.length - inserted - touched };
 }
 
-export function sentRows(entries: readonly LedgerEntry[]): RawBuilder<unknown> {
+/** The entries as rows with the alias `sent`. */
+export const sentRows = (entries: readonly LedgerEntry[]): RawBuilder<unknown> =>
+  sql`unnest(${sentColumns(entries)}) AS sent (${SENT_NAMES})`;
+
+/** The entries of many questions, each row with the number of its own, from 1. */
+export function sentRowsOfEach(questions: readonly (readonly LedgerEntry[])[]): RawBuilder<unknown> {
+  const numbers = questions.flatMap((entries, at) => Array.from({ length: entries.length }, () => at + 1));
+  return sql`unnest(${sentColumns(questions.flat())}, ${arrayLiteral(numbers)}::int[]) AS sent (${SENT_NAMES}, nth)`;
+}
+
+const SENT_NAMES = sql`batch_no, currency, transaction_type, credit, debit, balance, booked_at, booked_ms`;
+
+function sentColumns(entries: readonly LedgerEntry[]): RawBuilder<unknown> {
   const column = (value: (entry: LedgerEntry) => string | number | null) => arrayLiteral(entries.map(value));
-  return sql`unnest(
+  return sql`
     ${column((entry) => entry.batchNo)}::text[], ${column((entry) => entry.currency)}::text[],
     ${column((entry) => entry.transactionType)}::text[], ${column((entry) => entry.credit)}::numeric[],
     ${column((entry) => entry.debit)}::numeric[], ${column((entry) => entry.balance)}::numeric[],
-    ${column((entry) => entry.bookedAt)}::timestamp[], ${column((entry) => entry.bookedMs)}::bigint[]
-  ) AS sent (batch_no, currency, transaction_type, credit, debit, balance, booked_at, booked_ms)`;
+    ${column((entry) => entry.bookedAt)}::timestamp[], ${column((entry) => entry.bookedMs)}::bigint[]`;
 }
 
 /**
@@ -95,7 +106,7 @@ const SENT = sql`(sent.currency, sent.transaction_type, sent.credit, sent.debit,
 const HELD = sql`(held.currency, held.transaction_type, held.credit, held.debit, held.balance, held.booked_at,
   held.booked_ms)`;
 
-const hadContent = (merchantNo: string, columns: RawBuilder<unknown>): RawBuilder<boolean> => sql`
+const hadContent = (merchantNo: ValueOrSql, columns: RawBuilder<unknown>): RawBuilder<boolean> => sql`
   EXISTS (
     SELECT FROM ledger_entry_version v
     WHERE v.merchant_no = ${merchantNo} AND v.batch_no = sent.batch_no
@@ -107,7 +118,7 @@ const hadContent = (merchantNo: string, columns: RawBuilder<unknown>): RawBuilde
  * Whether the number of `sent` and `held` alternates: both contents were replaced before. A correction that was taken back
  * once is none: there the stored content is new.
  */
-export const alternates = (merchantNo: string): RawBuilder<boolean> => sql`
+export const alternates = (merchantNo: ValueOrSql): RawBuilder<boolean> => sql`
   held.version > 2
   AND ${hadContent(merchantNo, SENT)} AND ${hadContent(merchantNo, HELD)}`;
 

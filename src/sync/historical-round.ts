@@ -81,7 +81,7 @@ export async function compareRefused(round: OlderDaysRound, entries: EntriesSour
   const nothing = { round, days: [], hasMore: false };
   if (refused === null) return nothing;
   const { db, merchantNo } = entries;
-  if ((await storedIn(db, merchantNo, refused, ENTRIES_MAX + 1)).length > ENTRIES_MAX) return nothing;
+  if ((await storedIn(db, { ...refused, merchantNo, rowsMax: ENTRIES_MAX + 1 })).length > ENTRIES_MAX) return nothing;
   const { days, hasMore, refused: again } = await compareEntries(entries, refused, refused);
   return { round: withRefused(round, refused, again, now), days, hasMore };
 }
@@ -132,14 +132,14 @@ export async function comparePage(
 ): Promise<{ readonly round: OlderDaysRound; readonly days: readonly BusinessDay[] }> {
   const order = orderOf(entries, round.order);
   if (order !== round.order || unreadable.length > 0) return { round: { ...round, order }, days: [] };
-  const days = await differingDays(db, merchantNo, entries, []);
+  const days = await differingDays(db, { merchantNo, entries, unreadable: [] });
   if (days.length > 0) return { round, days };
   const shown = new Set(entries.map(({ batchNo }) => batchNo));
   const window = {
     beginMs: Math.max(round.throughMs + 1, windows[0]?.beginMs ?? 0),
     endMs: Math.max(0, ...entries.map(({ bookedMs }) => bookedMs)),
   };
-  const stored = await storedIn(db, merchantNo, window, 2 * PAGE_SIZE_MAX);
+  const stored = await storedIn(db, { ...window, merchantNo, rowsMax: 2 * PAGE_SIZE_MAX });
   const lacking = stored.find(({ batchNo }) => !shown.has(batchNo));
   const throughMs = (lacking?.bookedMs ?? window.endMs + 1) - 1;
   const compared = stored.filter(({ bookedMs }) => bookedMs <= throughMs).length;
@@ -172,7 +172,7 @@ async function nextWindow(
   if (range === undefined) return null;
   const beginMs = Math.max(range.beginMs, throughMs + 1);
   const endMs = widestMs === null ? range.endMs : Math.min(range.endMs, beginMs + widestMs - 1);
-  const rows = await storedIn(db, merchantNo, { beginMs, endMs }, ENTRIES_MAX + 1);
+  const rows = await storedIn(db, { merchantNo, beginMs, endMs, rowsMax: ENTRIES_MAX + 1 });
   const beyond = rows[ENTRIES_MAX];
   if (beyond === undefined) return { window: { beginMs, endMs }, stored: rows.length };
   const before = rows.filter(({ bookedMs }) => bookedMs < beyond.bookedMs);
@@ -243,13 +243,13 @@ async function differingIn(
   window: Window,
 ): Promise<{ readonly total: number; readonly days: readonly BusinessDay[] } | null> {
   const { db, merchantNo, zone } = source;
-  const stored = await storedIn(db, merchantNo, window);
+  const stored = await storedIn(db, { ...window, merchantNo, rowsMax: null });
   const page = await source.page(window).catch((error: unknown) => {
     if (isRefusal(error)) return null;
     throw error;
   });
   if (page === null) return null;
-  const differing = await differingDays(db, merchantNo, page.entries, page.unreadable);
+  const differing = await differingDays(db, { merchantNo, ...page });
   const records = [...page.entries, ...page.unreadable];
   const shown = new Set(records.map(({ batchNo }) => batchNo));
   const lacking = stored.filter(({ batchNo }) => !shown.has(batchNo));

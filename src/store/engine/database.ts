@@ -1,5 +1,5 @@
 /** A database that is open, a PostgreSQL server or the embedded one, and how values and rows go in and out of both. */
-import { sql, type Kysely, type QueryExecutorProvider, type Transaction } from 'kysely';
+import { sql, type Kysely, type QueryExecutorProvider, type RawBuilder, type Transaction } from 'kysely';
 import type { DB } from './schema.ts';
 
 /** Where statements are sent: the database, or a transaction on it. */
@@ -12,6 +12,9 @@ export interface Database {
   readonly kind: 'postgres' | 'embedded';
   readonly close: () => Promise<void>;
 }
+
+/** A value that is sent with the statement, or an expression in it. */
+export type ValueOrSql = string | RawBuilder<unknown>;
 
 /** The rows that a statement answers with: rowsOf(db)<Row>`SELECT …`. */
 export const rowsOf =

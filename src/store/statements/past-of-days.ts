@@ -4,7 +4,8 @@ import { dayWindow } from '../../ledger/business-day.ts';
 import type { BusinessDay, Window, LedgerEntry } from '../../ledger/entry.ts';
 import { EVERY_CURRENCY } from '../account-filter.ts';
 import { provenSpans, type ReadSpan, type Span } from '../certificates.ts';
-import { arrayLiteral, type Db, rowsOf, rowOf } from '../engine/database.ts';
+import { arrayLiteral, type Db, rowsOf, type ValueOrSql } from '../engine/database.ts';
+import { sharedRead } from '../engine/shared-statement.ts';
 import { ENTRY } from '../entries.ts';
 import { UNREADABLE_CURRENCY } from '../quarantine.ts';
 import {
@@ -89,8 +90,8 @@ export async function pastOfDays(
   if (days.length === 0) return new Map();
   const asked = askedOf(days, zone);
   const rows = await rowsOf(db)<PastRow>`
-    WITH RECURSIVE ${publishedAccounts(merchantNo)}, asked AS (${daysAsked(asked)})
-    ${pastOfAsked(merchantNo)}`;
+    WITH RECURSIVE ${publishedAccounts(merchantNo)}, part AS (${daysAsked(asked)})
+    ${pastOfPart(merchantNo)}`;
   return pastsByDay(rows, asked);
 }
 
@@ -100,26 +101,27 @@ const daysAsked = (days: readonly DayAsked[]): RawBuilder<unknown> => sql`
         ${arrayLiteral(days.map(({ day }) => day))}::date[],
         ${arrayLiteral(days.map(({ window }) => window.beginMs))}::bigint[],
         ${arrayLiteral(days.map(({ window }) => window.endMs))}::bigint[]
-      ) AS asked (day, begin_ms, end_ms)`;
+      ) AS part (day, begin_ms, end_ms)`;
 
-/** A row for each day of `asked`, which are rows as those of `daysAsked`; with `publishedAccounts` as `account`. */
-const pastOfAsked = (merchantNo: string): RawBuilder<PastRow> => sql<PastRow>`
-    SELECT asked.day,
+/** A row for each day of `part`, which are rows as those of `daysAsked`; with `publishedAccounts` as `account`. */
+function pastOfPart(merchantNo: ValueOrSql): RawBuilder<PastRow> {
+  return sql<PastRow>`
+    SELECT part.day,
       (SELECT jsonb_agg(own.row ORDER BY account.currency, own.revision)
        FROM account CROSS JOIN LATERAL (
          SELECT revision, ${statementJson('s')} AS row FROM statement s
-         WHERE merchant_no = ${merchantNo} AND currency = account.currency AND day = asked.day OFFSET 0
+         WHERE merchant_no = ${merchantNo} AND currency = account.currency AND day = part.day OFFSET 0
        ) AS own) AS statements,
       (SELECT jsonb_agg(before.row)
        FROM account CROSS JOIN LATERAL (
          SELECT ${statementJson('s')} AS row FROM statement s
-         WHERE merchant_no = ${merchantNo} AND currency = account.currency AND day < asked.day
+         WHERE merchant_no = ${merchantNo} AND currency = account.currency AND day < part.day
          ORDER BY day DESC, revision DESC LIMIT 1
        ) AS before) AS previous,
       (SELECT jsonb_object_agg(account.currency, after.day)
        FROM account CROSS JOIN LATERAL (
          SELECT day FROM statement
-         WHERE merchant_no = ${merchantNo} AND currency = account.currency AND day > asked.day
+         WHERE merchant_no = ${merchantNo} AND currency = account.currency AND day > part.day
          ORDER BY day LIMIT 1
        ) AS after) AS later,
       (SELECT jsonb_agg(to_jsonb(s) ORDER BY revision) FROM (
@@ -131,32 +133,33 @@ const pastOfAsked = (merchantNo: string): RawBuilder<PastRow> => sql<PastRow>`
       ${storedOf(merchantNo, '/manifest.json')} AS stored,
       ${storedOf(merchantNo, '/manifest.json.minisig')} AS stored_signature,
       ${lastInChain(merchantNo)} AS last_in_chain,
-      CASE WHEN asked.day = (SELECT min(day) FROM asked) THEN (
+      CASE WHEN part.day = (SELECT min(day) FROM part) THEN (
         SELECT jsonb_agg(jsonb_build_object('day', day, 'revision', revision, 'sha256', sha256) ORDER BY day)
         FROM artifact WHERE merchant_no = ${merchantNo} AND kind = 'manifest' AND ${lastInChain(merchantNo)} IS NULL
       ) END AS unchained,
       (SELECT jsonb_agg(to_jsonb(w) ORDER BY begin_ms, end_ms, currency) FROM sync_window w
-       WHERE merchant_no = ${merchantNo} AND begin_ms <= asked.end_ms AND end_ms >= asked.begin_ms) AS readings,
+       WHERE merchant_no = ${merchantNo} AND begin_ms <= part.end_ms AND end_ms >= part.begin_ms) AS readings,
       (SELECT jsonb_agg(DISTINCT jsonb_build_object('currency', currency, 'begin_ms', begin_ms, 'end_ms', end_ms))
        FROM absent_entry
-       WHERE merchant_no = ${merchantNo} AND begin_ms <= asked.end_ms AND end_ms >= asked.begin_ms) AS absent,
+       WHERE merchant_no = ${merchantNo} AND begin_ms <= part.end_ms AND end_ms >= part.begin_ms) AS absent,
       (SELECT jsonb_agg(jsonb_build_object('currency', ${UNREADABLE_CURRENCY}, 'count', occurrences))
        FROM quarantined_entry q
        WHERE merchant_no = ${merchantNo} AND released_at IS NULL
-         AND span && int8range(asked.begin_ms, asked.end_ms, '[]')) AS unreadable
-    FROM asked`;
+         AND span && int8range(part.begin_ms, part.end_ms, '[]')) AS unreadable
+    FROM part`;
+}
 
-const ofDay = (merchantNo: string): RawBuilder<boolean> =>
-  sql`merchant_no = ${merchantNo} AND day = asked.day`;
+const ofDay = (merchantNo: ValueOrSql): RawBuilder<boolean> =>
+  sql`merchant_no = ${merchantNo} AND day = part.day`;
 
 /** What was last read back of the file of that name, whatever the merchant's folder is called. */
-const storedOf = (merchantNo: string, name: string): RawBuilder<unknown> => sql`
+const storedOf = (merchantNo: ValueOrSql, name: string): RawBuilder<unknown> => sql`
       (SELECT to_jsonb(o) FROM (
          SELECT ${STORED_COLUMNS} FROM artifact
-         WHERE ${ofDay(merchantNo)} AND stored_sha256 IS NOT NULL AND right(object_key, ${sql.lit(name.length)}) = ${name}
+         WHERE ${ofDay(merchantNo)} AND stored_sha256 IS NOT NULL AND right(object_key, ${sql.lit(name.length)}) = ${sql.lit(name)}
        ) AS o)`;
 
-const lastInChain = (merchantNo: string): RawBuilder<unknown> => sql`
+const lastInChain = (merchantNo: ValueOrSql): RawBuilder<unknown> => sql`
       (SELECT jsonb_build_object('day', day, 'revision', revision, 'sha256', sha256, 'place', place)
        FROM artifact WHERE merchant_no = ${merchantNo} AND place IS NOT NULL
        ORDER BY place DESC LIMIT 1)`;
@@ -250,36 +253,64 @@ export interface EntriesOfDay {
   readonly entries: readonly LedgerEntry[];
 }
 
-/** What is due of one merchant; `days` are those whose past is read as well. One statement. */
-export async function firstDueOf(
-  db: Db,
-  merchantNo: string,
-  { fromDay = '-infinity', toDay = 'infinity' }: Pick<DayFilter, 'fromDay' | 'toDay'>,
-  { days, zone }: { readonly days: readonly BusinessDay[]; readonly zone: string },
-): Promise<FirstDue> {
-  const asked = askedOf(days, zone);
-  const { changed, due, past, entries } = await rowOf(db)<FoundRow>`
-    WITH RECURSIVE ${publishedAccounts(merchantNo)},
-    ${dueWithNear(sql`is_due AND merchant_no = ${merchantNo} AND day BETWEEN ${fromDay}::date AND ${toDay}::date`)},
-    asked AS MATERIALIZED (SELECT * FROM (${daysAsked(asked)}) AS one WHERE day IN (SELECT day FROM due)),
+const ASKED = sql`asked.merchant_no`;
+
+/** Amounts as text, as JSON numbers would lose digits. */
+const dueRowJson: RawBuilder<unknown> = sql`to_jsonb(due_row) || jsonb_build_object(
+  'opening', opening::text, 'credit_total', credit_total::text, 'debit_total', debit_total::text,
+  'closing', closing::text)`;
+
+interface DueAsked extends Pick<DayFilter, 'fromDay' | 'toDay'> {
+  readonly merchantNo: string;
+  readonly days: readonly DayAsked[];
+}
+
+const readFirstDue = sharedRead<DueAsked, FoundRow>(
+  {
+    merchant_no: ['text', ({ merchantNo }) => merchantNo],
+    from_day: ['date', ({ fromDay }) => fromDay ?? '-infinity'],
+    to_day: ['date', ({ toDay }) => toDay ?? 'infinity'],
+    days: ['text', ({ days }) => arrayLiteral(days.map(({ day }) => day))],
+    begins: ['text', ({ days }) => arrayLiteral(days.map(({ window }) => window.beginMs))],
+    ends: ['text', ({ days }) => arrayLiteral(days.map(({ window }) => window.endMs))],
+  },
+  sql`
+    WITH RECURSIVE ${publishedAccounts(ASKED)},
+    ${dueWithNear(sql`is_due AND merchant_no = ${ASKED} AND day BETWEEN asked.from_day AND asked.to_day`)},
+    part AS MATERIALIZED (
+      SELECT * FROM unnest(asked.days::date[], asked.begins::bigint[], asked.ends::bigint[]) AS one (day, begin_ms, end_ms)
+      WHERE day IN (SELECT day FROM due)
+    ),
     few AS MATERIALIZED (
       SELECT currency, day, begin_ms, end_ms
-      FROM (SELECT *, sum(entries) OVER (ORDER BY day, currency) AS total FROM due) AS summed JOIN asked USING (day)
+      FROM (SELECT *, sum(entries) OVER (ORDER BY day, currency) AS total FROM due) AS summed JOIN part USING (day)
       WHERE total <= ${sql.lit(ENTRIES_MAX)}
     )
     SELECT
       (SELECT json_agg(json_build_object('currency', currency, 'day', day)) FROM (
-         SELECT currency, min(day) AS day FROM changed_day WHERE merchant_no = ${merchantNo} GROUP BY currency
+         SELECT currency, min(day) AS day FROM changed_day WHERE merchant_no = ${ASKED} GROUP BY currency
        ) AS first) AS changed,
       (SELECT json_agg(${dueRowJson} ORDER BY due_day, currency, day) FROM due_row) AS due,
-      (SELECT json_agg(to_json(past)) FROM (${pastOfAsked(merchantNo)}) AS past) AS past,
+      (SELECT json_agg(to_json(past)) FROM (${pastOfPart(ASKED)}) AS past) AS past,
       (SELECT json_agg(json_build_array(few.currency, few.day, own.entries)) FROM few CROSS JOIN LATERAL (
          SELECT json_agg(json_build_array(batch_no, transaction_type, credit::text, debit::text, balance::text,
            booked_at::text, booked_ms) ORDER BY booked_ms, batch_no) AS entries
          FROM ledger_entry
-         WHERE merchant_no = ${merchantNo} AND currency = few.currency AND vanished_at IS NULL
+         WHERE merchant_no = ${ASKED} AND currency = few.currency AND vanished_at IS NULL
            AND booked_ms BETWEEN few.begin_ms AND few.end_ms
-       ) AS own) AS entries`;
+       ) AS own) AS entries`,
+);
+
+/** What is due of one merchant; `days` are those whose past is read as well. One statement. */
+export async function firstDueOf(
+  db: Db,
+  merchantNo: string,
+  within: Pick<DayFilter, 'fromDay' | 'toDay'>,
+  { days, zone }: { readonly days: readonly BusinessDay[]; readonly zone: string },
+): Promise<FirstDue> {
+  const asked = askedOf(days, zone);
+  const [found] = await readFirstDue(db, { ...within, merchantNo, days: asked });
+  const { changed, due, past, entries } = found!;
   return {
     changed: (changed ?? []).map(({ currency, day }) => ({ account: { merchantNo, currency }, day })),
     batch: batchOf(due ?? []),
@@ -305,8 +336,3 @@ const entryOf = (
   currency: string,
   [batchNo, transactionType, credit, debit, balance, bookedAt, bookedMs]: EntryCells,
 ): LedgerEntry => ({ batchNo, currency, transactionType, credit, debit, balance, bookedAt, bookedMs });
-
-/** Amounts as text, as JSON numbers would lose digits. */
-const dueRowJson: RawBuilder<unknown> = sql`to_jsonb(due_row) || jsonb_build_object(
-  'opening', opening::text, 'credit_total', credit_total::text, 'debit_total', debit_total::text,
-  'closing', closing::text)`;

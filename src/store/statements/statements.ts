@@ -4,7 +4,7 @@ import { EVERY_ACCOUNT, type AccountFilter } from '../../ledger/account-filter.t
 import type { Account, BusinessDay, Window } from '../../ledger/entry.ts';
 import { ofCurrencies, ofMerchants, sayingOf } from '../account-filter.ts';
 import { ofDays, type DayFilter, type FigureColumns } from '../account-days.ts';
-import { type Db, rowsOf } from '../engine/database.ts';
+import { type Db, rowsOf, type ValueOrSql } from '../engine/database.ts';
 import type { Statement, SyncWindow } from '../engine/schema.ts';
 
 export type StatementRow = Selectable<Statement>;
@@ -49,7 +49,7 @@ export const rowFrom = <Row extends { readonly published_at: Date }>(json: Row):
 
 /** The currencies that the merchant has statements in, as a recursive query of that name. One jump along the primary key finds each. */
 export const publishedAccounts = (
-  merchantNo: string | RawBuilder<unknown>,
+  merchantNo: ValueOrSql,
   name: 'account' | 'published' = 'account',
 ): RawBuilder<unknown> => sql`${sql.raw(name)} (currency) AS (
     (SELECT currency FROM statement WHERE merchant_no = ${merchantNo} ORDER BY currency LIMIT 1)

@@ -1,0 +1,152 @@
+/**
+ * One statement for what many callers ask at about the same time. A question that comes while others are under way waits, and
+ * shares the next statement of its kind. Without company it is sent at once, so no one waits for company.
+ */
+import { sql, type RawBuilder } from 'kysely';
+import { arrayLiteral, type Db, rowsOf } from './database.ts';
+import { isConnectionError, isContention } from './errors.ts';
+
+/** So many shared statements are under way at a time. With more, each would carry fewer questions. */
+const LANES = Number(process.env['XLANES'] ?? 2);
+const TURNS = Number(process.env['XTURNS'] ?? 8);
+/** Most questions of one statement. */
+const QUESTIONS_MAX = 64;
+
+interface Question<Ask, Answer> {
+  readonly ask: Ask;
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+interface Kind<Ask, Answer> {
+  /** Answers all questions by one statement, in their order. */
+  readonly answer: (db: Db, asks: readonly Ask[]) => Promise<readonly Answer[]>;
+}
+
+/** The questions to one database that wait. */
+class Sharing {
+  readonly #db: Db;
+  readonly #waiting = new Map<Kind<never, unknown>, Question<never, never>[]>();
+  #underWay = 0;
+  #isCalled = false;
+  #arrived = 0;
+
+  constructor(db: Db) {
+    this.#db = db;
+  }
+
+  ask<Ask, Answer>(kind: Kind<Ask, Answer>, ask: Ask): Promise<Answer> {
+    return new Promise<Answer>((resolve, reject) => {
+      const waiting = this.#waiting.get(kind) as Question<Ask, Answer>[] | undefined;
+      const question = { ask, resolve, reject };
+      this.#arrived += 1;
+      if (waiting === undefined) this.#waiting.set(kind, [question as never]);
+      else waiting.push(question);
+      if (this.#isCalled) return;
+      this.#isCalled = true;
+      // Lets others of this moment ask as well.
+      this.#wait(0, this.#arrived);
+    });
+  }
+
+  #wait(turns: number, arrived: number): void {
+    setImmediate(() => {
+      if (this.#arrived > arrived && turns < TURNS) return this.#wait(turns + 1, this.#arrived);
+      this.#isCalled = false;
+      this.#send();
+    });
+  }
+
+  /** Sends what most are waiting for, as long as there is a free lane. */
+  #send(): void {
+    while (this.#underWay < LANES && this.#waiting.size > 0) {
+      const [kind, waiting] = [...this.#waiting].reduce((most, one) =>
+        one[1].length > most[1].length ? one : most,
+      );
+      this.#waiting.delete(kind);
+      const later = waiting.splice(QUESTIONS_MAX);
+      if (later.length > 0) this.#waiting.set(kind, later);
+      this.#underWay += 1;
+      void this.#answer(kind, waiting).finally(() => {
+        this.#underWay -= 1;
+        this.#send();
+      });
+    }
+  }
+
+  async #answer(kind: Kind<never, unknown>, questions: readonly Question<never, never>[]): Promise<void> {
+    try {
+      const answers = await kind.answer(
+        this.#db,
+        questions.map(({ ask }) => ask),
+      );
+      questions.forEach(({ resolve }, at) => resolve(answers[at] as never));
+    } catch (error) {
+      // One of them alone may be the cause. Where the connection is, each caller knows what to do.
+      const isOfOne = questions.length > 1 && !isConnectionError(error) && !isContention(error);
+      for (const question of questions)
+        if (isOfOne) await this.#answer(kind, [question]);
+        else question.reject(error);
+    }
+  }
+}
+
+const sharings = new WeakMap<Db, Sharing>();
+
+/**
+ * Returns a function that asks one question; many of the same database share a statement. In a transaction
+ * each is sent by itself. A question whose company failed is asked again alone. Rejects with what `answer` throws.
+ */
+export function shared<Ask, Answer>(
+  answer: Kind<Ask, Answer>['answer'],
+): (db: Db, ask: Ask) => Promise<Answer> {
+  const kind: Kind<Ask, Answer> = { answer };
+  return async (db, ask) => {
+    if (db.isTransaction) return (await answer(db, [ask]))[0]!;
+    let sharing = sharings.get(db);
+    if (sharing === undefined) sharings.set(db, (sharing = new Sharing(db)));
+    return sharing.ask(kind, ask);
+  };
+}
+
+type Value = string | number | null;
+
+/**
+ * Of each question, a value of PostgreSQL's type of that name. A list has the type `text`, as `arrayLiteral` writes it; the query
+ * casts it.
+ */
+export type Columns<Ask> = Readonly<
+  Record<string, readonly [type: 'text' | 'bigint' | 'int' | 'date' | 'timestamptz', of: (ask: Ask) => Value]>
+>;
+
+/**
+ * Returns what makes rows `asked (…, nth)` with these columns, one a question; `nth` counts from 1. Its text is one object for
+ * good, so that the statements it is in are compiled once.
+ */
+export function askedRows<Ask>(columns: Columns<Ask>): (asks: readonly Ask[]) => RawBuilder<unknown> {
+  const names = Object.keys(columns);
+  const values = Object.values(columns);
+  const types = values.map(([type]) => `::${type}[]`);
+  const end = `${types.at(-1)!}) WITH ORDINALITY AS asked (${[...names, 'nth'].join(', ')})`;
+  const texts = ['unnest(', ...types.slice(0, -1).map((type) => `${type}, `), end];
+  const template = Object.assign(texts, { raw: texts });
+  return (asks) => sql(template, ...values.map(([, of]) => arrayLiteral(asks.map(of))));
+}
+
+/**
+ * Returns a function that reads the rows of one question. `query` is about a row `asked`; it runs once for each of those that
+ * came together. The rows come in its order, as the server joins question by question.
+ */
+export function sharedRead<Ask, Row>(
+  columns: Columns<Ask>,
+  query: RawBuilder<unknown>,
+): (db: Db, ask: Ask) => Promise<Row[]> {
+  const asked = askedRows(columns);
+  return shared(async (db, asks) => {
+    const answers = asks.map((): Row[] => []);
+    const rows = await rowsOf(db)<Row & { readonly nth: number }>`
+      SELECT asked.nth::int AS nth, own.* FROM ${asked(asks)} CROSS JOIN LATERAL (${query}) AS own`;
+    for (const row of rows) answers[row.nth - 1]!.push(row);
+    return answers;
+  });
+}
