@@ -2,9 +2,11 @@
 import { sql, type RawBuilder } from 'kysely';
 import { mergeWindows, subtractWindows } from '../ledger/window.ts';
 import type { LedgerEntry, Window } from '../ledger/entry.ts';
-import { EVERY_CURRENCY, ofCurrency, ofMerchants, storedCurrency } from './account-filter.ts';
+import { EVERY_CURRENCY, ofMerchants, storedCurrency } from './account-filter.ts';
 import { arrayLiteral, type Db, type Trx, rowsOf } from './engine/database.ts';
+import { HELD_ALREADY } from './engine/lease.ts';
 import { sharedRead } from './engine/shared-statement.ts';
+import { heldWriters } from './store-entries.ts';
 import type { WindowToStore } from './compare-with-stored.ts';
 
 /**
@@ -25,46 +27,61 @@ const TOTAL_MAX = 2_147_483_647;
  */
 export async function storeCertificates(trx: Trx, readings: readonly WindowToStore[]): Promise<void> {
   const [first] = readings;
-  if (first !== undefined) await sql`WITH ${keptCertificates(first, readings)} SELECT`.execute(trx);
+  if (first === undefined) return;
+  await sql`
+    WITH held AS MATERIALIZED ${heldWriters([first], HELD_ALREADY)}, ${keptCertificates([readings], sql`held`)}
+    SELECT`.execute(trx);
 }
 
 /**
- * The same for a WITH; all of it is about one merchant, currency and run. `readings` may be empty. Stores nothing unless
- * the condition `isKept` holds.
+ * The same for a WITH: of many writers, each with readings of one currency (or all of every one), which may be none. `held` names
+ * the rows of those for whom they are stored: see `heldWriters`.
  */
 export function keptCertificates(
-  { merchantNo, currency: asked, runId, now }: Omit<WindowToStore, 'window' | 'reading'>,
-  readings: readonly WindowToStore[],
-  isKept: RawBuilder<unknown> = sql`true`,
+  readingsOfEach: readonly (readonly WindowToStore[])[],
+  held: RawBuilder<unknown>,
 ): RawBuilder<unknown> {
-  const currency = storedCurrency(asked);
   return sql`
-    sent AS MATERIALIZED (${sentCertificates(readings)} WHERE ${isKept}
+    sent AS MATERIALIZED (
+      SELECT held.merchant_no, held.at, held.run_id, sent.*, problem IS NULL AS certified,
+        coalesce(sent.asked, ${sql.lit(EVERY_CURRENCY)}) AS currency
+      FROM ${sentCertificates(readingsOfEach)} JOIN ${held} AS held USING (nth)
     ), inside AS (
       DELETE FROM sync_window WHERE ctid = ANY (ARRAY(
         SELECT old.ctid FROM sent CROSS JOIN LATERAL (
           SELECT w.ctid FROM sync_window w
-          WHERE w.merchant_no = ${merchantNo} AND ${ofCurrency(asked)}
+          WHERE w.merchant_no = sent.merchant_no AND w.currency = coalesce(sent.asked, w.currency)
             AND (sent.certified OR w.certified_at IS NULL)
             AND w.begin_ms >= sent.begin_ms AND w.end_ms BETWEEN sent.begin_ms AND sent.end_ms
-            AND (w.currency, w.begin_ms, w.end_ms) <> (${currency}, sent.begin_ms, sent.end_ms)
+            AND (w.currency, w.begin_ms, w.end_ms) <> (sent.currency, sent.begin_ms, sent.end_ms)
           OFFSET 0
         ) AS old
       ))
-    ), joined AS (${joinSpans(merchantNo, currency, sql`SELECT begin_ms, end_ms FROM sent WHERE certified`)}
+    ), joined AS (
+      INSERT INTO certified_span AS known (merchant_no, currency, spans)
+      SELECT merchant_no, currency, new.spans FROM (
+        SELECT merchant_no, currency, range_agg(int8range(begin_ms, end_ms, '[]')) AS spans
+        FROM sent WHERE certified GROUP BY merchant_no, currency
+      ) AS new
+      WHERE NOT EXISTS (
+        SELECT FROM certified_span same
+        WHERE same.merchant_no = new.merchant_no AND same.currency = new.currency AND same.spans @> new.spans OFFSET 0
+      )
+      ON CONFLICT (merchant_no, currency) DO UPDATE SET spans = known.spans + excluded.spans
     ), stored AS (
     INSERT INTO sync_window (merchant_no, currency, begin_ms, end_ms, total, distinct_count, quarantined_count,
       requests, certified_at, problem, run_id)
-    SELECT ${merchantNo}, ${currency}, begin_ms, end_ms, total, distinct_count, quarantined_count, requests,
-      CASE WHEN certified THEN ${now}::timestamptz END, problem, ${runId}::bigint
+    SELECT merchant_no, currency, begin_ms, end_ms, total, distinct_count, quarantined_count, requests,
+      CASE WHEN certified THEN at END, problem, run_id
     FROM sent
     WHERE NOT EXISTS (
       SELECT FROM sync_window same
-      WHERE same.merchant_no = ${merchantNo} AND same.currency = ${currency}
+      WHERE same.merchant_no = sent.merchant_no AND same.currency = sent.currency
         AND same.begin_ms = sent.begin_ms AND same.end_ms = sent.end_ms
         AND same.proven_currencies = '{}'
         AND (same.total, same.distinct_count, same.quarantined_count, same.problem)
           IS NOT DISTINCT FROM (sent.total, sent.distinct_count, sent.quarantined_count, sent.problem)
+      OFFSET 0
     )
     ON CONFLICT (merchant_no, currency, begin_ms, end_ms) DO UPDATE
       SET total = excluded.total, distinct_count = excluded.distinct_count, requests = excluded.requests,
@@ -73,18 +90,21 @@ export function keptCertificates(
     )`;
 }
 
-function sentCertificates(readings: readonly WindowToStore[]): RawBuilder<unknown> {
-  const column = (value: (one: WindowToStore) => string | number | null) => arrayLiteral(readings.map(value));
+function sentCertificates(readingsOfEach: readonly (readonly WindowToStore[])[]): RawBuilder<unknown> {
+  const readings = readingsOfEach.flatMap((own, at) => own.map((one) => ({ ...one, nth: at + 1 })));
+  const column = (value: (one: (typeof readings)[number]) => string | number | null) =>
+    arrayLiteral(readings.map(value));
   const distinct = (entries: readonly LedgerEntry[]): number =>
     new Set(entries.map((entry) => entry.batchNo)).size;
   return sql`
-    SELECT *, problem IS NULL AS certified FROM unnest(
+    unnest(
+      ${column(({ nth }) => nth)}::int[], ${column(({ currency }) => currency)}::text[],
       ${column(({ window }) => window.beginMs)}::bigint[], ${column(({ window }) => window.endMs)}::bigint[],
       ${column(({ reading }) => Math.min(reading.total, TOTAL_MAX))}::int[],
       ${column(({ reading }) => distinct(reading.entries))}::int[],
       ${column(({ reading }) => reading.unreadable.length)}::int[], ${column(({ reading }) => reading.requests)}::int[],
       ${column(({ reading }) => (reading.certified ? null : (reading.problem ?? 'not certified')))}::text[]
-    ) AS sent (begin_ms, end_ms, total, distinct_count, quarantined_count, requests, problem)`;
+    ) AS sent (nth, asked, begin_ms, end_ms, total, distinct_count, quarantined_count, requests, problem)`;
 }
 
 /**
@@ -204,22 +224,6 @@ const clip = (row: Span, within: Window): Window => ({
   beginMs: Math.max(row.begin_ms, within.beginMs),
   endMs: Math.min(row.end_ms, within.endMs),
 });
-
-/**
- * Joins certified windows to the spans certified before. `windows` is a query of their `begin_ms` and `end_ms`. For the
- * statement that stores their certificates. Writes nothing if all of this was certified before.
- */
-function joinSpans(merchantNo: string, currency: string, windows: RawBuilder<unknown>): RawBuilder<unknown> {
-  return sql`
-    INSERT INTO certified_span AS held (merchant_no, currency, spans)
-    SELECT ${merchantNo}, ${currency}, new.spans
-    FROM (SELECT range_agg(int8range(begin_ms, end_ms, '[]')) AS spans FROM (${windows}) AS windows) AS new
-    WHERE new.spans IS NOT NULL AND NOT EXISTS (
-      SELECT FROM certified_span same
-      WHERE same.merchant_no = ${merchantNo} AND same.currency = ${currency} AND same.spans @> new.spans
-    )
-    ON CONFLICT (merchant_no, currency) DO UPDATE SET spans = held.spans + excluded.spans`;
-}
 
 interface CertifiedAsked {
   readonly merchantNo: string;

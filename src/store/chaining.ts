@@ -19,7 +19,7 @@ import {
   figureColumns,
 } from './account-days.ts';
 import { arrayLiteral, type Db, rowsOf, type Trx } from './engine/database.ts';
-import { sharedRead } from './engine/shared-statement.ts';
+import { askedRows, sharedRead } from './engine/shared-statement.ts';
 import { CHAIN_BATCH, chainEntriesOf, type ChainBatch, type FirstEntries } from './entries.ts';
 import { firstWithBalance } from './ledger-past.ts';
 import { publishedAccounts } from './statements/statements.ts';
@@ -27,7 +27,7 @@ import { ALL_TIME } from '../ledger/window.ts';
 import { EVERY_CURRENCY } from './account-filter.ts';
 import { forgetSum } from './historical-days.ts';
 import { HELD_ALREADY, type Lease } from './engine/lease.ts';
-import { writeStatement } from './engine/write-transaction.ts';
+import { sharedWrite } from './engine/write-transaction.ts';
 
 export interface ChainFacts {
   /** Days whose entries are not those that their figures were made of. */
@@ -335,7 +335,7 @@ export interface Chained {
 }
 
 export async function saveChained(trx: Trx, merchantNo: string, made: Chained): Promise<void> {
-  await saving(merchantNo, made, HELD_ALREADY).execute(trx);
+  await saving([{ merchantNo, made }], HELD_ALREADY).execute(trx);
 }
 
 /**
@@ -348,58 +348,76 @@ export async function saveChainedUnderLease(
   merchantNo: string,
   made: Chained,
 ): Promise<void> {
-  await writeStatement(db, lease, async (held) => {
-    const { rows } = await saving(merchantNo, made, held).execute(db);
-    return rows[0] ?? null;
-  });
+  await save(db, lease, { merchantNo, made });
 }
 
-/**
- * One row, or none if `held` has none: nothing is saved then. May be sent again if the answer to it was lost. Of the listed days, all of the merchant are checked: `IS TRUE` keeps the planner
- * from joining them with those done.
- */
-const saving = (
-  merchantNo: string,
-  { figures, done, left, gapless = [] }: Chained,
-  held: RawBuilder<unknown>,
-): RawBuilder<unknown> => sql`
-    WITH held AS MATERIALIZED ${held}, saved AS (
+interface ToSave {
+  readonly merchantNo: string;
+  readonly made: Chained;
+}
+
+const save = sharedWrite<ToSave, true>(async (db, asks, held) => {
+  const { rows } = await saving(asks, held).execute(db);
+  const places = new Set(rows.map(({ nth }) => nth));
+  return asks.map((_, at) => places.has(at + 1) || null);
+});
+
+const merchantRows = askedRows<ToSave>({ merchant_no: ['text', ({ merchantNo }) => merchantNo] });
+
+/** A row for each of `held`; of the others nothing is saved. May be sent again if the answer to it was lost. */
+const saving = (asks: readonly ToSave[], held: RawBuilder<unknown>): RawBuilder<{ readonly nth: number }> => {
+  const figures = asks.flatMap(({ merchantNo, made }) =>
+    made.figures.map((one) => ({ ...columnsOf(one), merchant_no: merchantNo })),
+  );
+  return sql<{ readonly nth: number }>`
+    WITH held AS MATERIALIZED (SELECT nth, merchant_no FROM ${merchantRows(asks)} JOIN ${held} AS own USING (nth)),
+    done AS MATERIALIZED (SELECT * FROM ${dayRows(asks.map(({ made }) => made.done))} JOIN held USING (nth)),
+    saved AS (
       INSERT INTO account_day (merchant_no, ${COLUMNS}, publish_due, entries_fingerprint)
-      SELECT ${merchantNo}, ${COLUMNS}, true, coalesce((
+      SELECT held.merchant_no, ${COLUMNS}, true, coalesce((
         SELECT fingerprint FROM day_entries
-        WHERE (merchant_no, currency, day) = (${merchantNo}, made.currency, made.day)
-      ), 0) FROM held CROSS JOIN ${rowsToStore(figures)} AS made
+        WHERE (merchant_no, currency, day) = (held.merchant_no, made.currency, made.day)
+      ), 0) FROM held JOIN ${rowsToStore(figures)} AS made USING (merchant_no)
       ON CONFLICT (merchant_no, currency, day) DO UPDATE SET (${COLUMNS}, publish_due, entries_fingerprint) = ROW (
         ${EXCLUDED}, true, excluded.entries_fingerprint
       )
     ), cleared AS (
-      UPDATE day_entries SET figured_fingerprint = fingerprint
-      WHERE merchant_no = ${merchantNo} AND is_changed
-        AND ((currency, day) IN (SELECT one.* FROM ${dayRows(done)})) IS TRUE AND EXISTS (SELECT FROM held)
+      UPDATE day_entries AS cleared SET figured_fingerprint = fingerprint FROM done
+      WHERE done.merchant_no = ANY (${arrayLiteral(asks.map(({ merchantNo }) => merchantNo))}::text[]) AND is_changed
+        AND (cleared.merchant_no, cleared.currency, cleared.day) = (done.merchant_no, done.currency, done.day)
     ), listed AS (
       INSERT INTO day_entries (merchant_no, currency, day)
-      SELECT ${merchantNo}, one.* FROM held CROSS JOIN ${dayRows(left)}
+      SELECT held.merchant_no, one.currency, one.day
+      FROM ${dayRows(asks.map(({ made }) => made.left))} JOIN held USING (nth)
       ON CONFLICT (merchant_no, currency, day) DO UPDATE SET figured_fingerprint = NULL
     ), gapless AS (
       INSERT INTO ledger_cursor AS known (merchant_no, currency, figured_from, figured_through)
-      SELECT ${merchantNo}, one.* FROM held CROSS JOIN unnest(
-        ${arrayLiteral(gapless.map(({ currency }) => currency))}::text[],
-        ${arrayLiteral(gapless.map(({ from }) => from))}::date[],
-        ${arrayLiteral(gapless.map(({ through }) => through))}::date[]
-      ) AS one
+      SELECT held.merchant_no, one.currency, one.from_day, one.through_day
+      FROM ${gaplessRows(asks)} JOIN held USING (nth)
       ON CONFLICT (merchant_no, currency) DO UPDATE
         SET figured_from = excluded.figured_from, figured_through = excluded.figured_through
       WHERE (known.figured_from, known.figured_through)
         IS DISTINCT FROM (excluded.figured_from, excluded.figured_through)
-    ), stale AS (${forgetSum(
-      merchantNo,
-      sql`(SELECT one.day FROM held CROSS JOIN unnest(${arrayLiteral(done.map(({ day }) => day))}::date[]) AS one (day))`,
-    )})
-    SELECT 1 FROM held`;
+    ), stale AS (${forgetSum(sql`done`)})
+    SELECT nth::int AS nth FROM held`;
+};
 
-const dayRows = (days: readonly CurrencyDay[]): RawBuilder<unknown> => sql`unnest(
-  ${arrayLiteral(days.map(({ currency }) => currency))}::text[], ${arrayLiteral(days.map(({ day }) => day))}::date[]
-) AS one (currency, day)`;
+/** The days of each, with its place from 1. */
+function dayRows(daysOfEach: readonly (readonly CurrencyDay[])[]): RawBuilder<unknown> {
+  const days = daysOfEach.flatMap((own, at) => own.map(({ currency, day }) => ({ currency, day, nth: at + 1 })));
+  return sql`unnest(
+    ${arrayLiteral(days.map(({ nth }) => nth))}::int[], ${arrayLiteral(days.map(({ currency }) => currency))}::text[],
+    ${arrayLiteral(days.map(({ day }) => day))}::date[]
+  ) AS one (nth, currency, day)`;
+}
+
+function gaplessRows(asks: readonly ToSave[]): RawBuilder<unknown> {
+  const rows = asks.flatMap(({ made }, at) => (made.gapless ?? []).map((one) => ({ ...one, nth: at + 1 })));
+  return sql`unnest(
+    ${arrayLiteral(rows.map(({ nth }) => nth))}::int[], ${arrayLiteral(rows.map(({ currency }) => currency))}::text[],
+    ${arrayLiteral(rows.map(({ from }) => from))}::date[], ${arrayLiteral(rows.map(({ through }) => through))}::date[]
+  ) AS one (nth, currency, from_day, through_day)`;
+}
 
 const columnsOf = (figures: DayFigures) => ({
   currency: figures.currency,
@@ -418,5 +436,5 @@ const COLUMNS = sql.raw(NAMES);
 const EXCLUDED = sql.raw(NAMES.replaceAll(/\w+/g, 'excluded.$&'));
 
 /** As JSON, in which amounts are text: a number of JSON would lose digits. */
-const rowsToStore = (figures: readonly DayFigures[]): RawBuilder<unknown> =>
-  sql`json_populate_recordset(NULL::account_day, ${JSON.stringify(figures.map(columnsOf))}::json)`;
+const rowsToStore = (figures: readonly object[]): RawBuilder<unknown> =>
+  sql`json_populate_recordset(NULL::account_day, ${JSON.stringify(figures)}::json)`;

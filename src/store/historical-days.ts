@@ -286,13 +286,14 @@ function sumOfFigures(
 }
 
 /**
- * Forgets the sum of the older days' figures, as one of them gets new ones. To be used in the statement that takes days
+ * Forgets the sum of the older days' figures, as one of the days `(merchant_no, day)` gets new ones. To be used in the statement that takes days
  * off the list of changed ones.
  */
-export const forgetSum = (merchantNo: string, days: RawBuilder<unknown>): RawBuilder<unknown> => sql`
-  UPDATE ledger_cursor SET by_figures = NULL
-  WHERE merchant_no = ${merchantNo} AND by_figures IS NOT NULL
-    AND EXISTS (SELECT FROM ${days} AS changed (day) WHERE changed.day BETWEEN checked_from AND checked_to)`;
+export const forgetSum = (days: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+  UPDATE ledger_cursor AS known SET by_figures = NULL
+  FROM (SELECT merchant_no, array_agg(DISTINCT day) AS days FROM ${days} AS changed GROUP BY merchant_no) AS own
+  WHERE known.merchant_no = own.merchant_no AND known.currency = ${sql.lit(EVERY_CURRENCY)} AND by_figures IS NOT NULL
+    AND EXISTS (SELECT FROM unnest(own.days) AS one (day) WHERE one.day BETWEEN checked_from AND checked_to)`;
 
 /**
  * Spans in which the platform's total cannot be compared with what is stored. An unreadable entry without batchNo may

@@ -5,7 +5,6 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { BusinessDay } from '../ledger/entry.ts';
 import {
-  monthOf,
   NOTHING_MEASURED,
   periodFrom,
   type LateCount,
@@ -21,62 +20,58 @@ const DAY_MS = 86_400_000;
 /** Rows of readings checked for the certificate of one instant. Their windows seldom overlap. */
 const READINGS_COUNTED = 4;
 
-interface StoredBy {
-  readonly merchantNo: string;
-  readonly runId: number;
-  readonly now: Date;
-}
-
 /**
- * For a WITH that inserts entries as `fresh (batch_no, currency, booked_ms)`: counts those that came late, which are those whose
- * instant was under certificate before this statement. An entry that may have been there unreadable says nothing, and neither
- * does one that this run itself certified the lack of: its reading fell short, or the platform's filter did.
+ * For a WITH that inserts entries as `fresh (merchant_no, batch_no, currency, booked_ms)` of the merchants `held (merchant_no,
+ * run_id, at)`: counts those that came late, which are those whose instant was under certificate before this statement. An entry
+ * that may have been there unreadable says nothing, and neither does one that this run itself certified the lack of: its reading
+ * fell short, or the platform's filter did.
  */
-export const countedLate = ({ merchantNo, runId, now }: StoredBy): RawBuilder<unknown> => sql`
+export const countedLate = (): RawBuilder<unknown> => sql`
   proven_before AS MATERIALIZED (
-    SELECT currency, spans FROM certified_span WHERE merchant_no = ${merchantNo}
+    SELECT own.* FROM held CROSS JOIN LATERAL (
+      SELECT merchant_no, currency, spans FROM certified_span WHERE merchant_no = held.merchant_no OFFSET 0
+    ) AS own
   ), came_late AS MATERIALIZED (
-    SELECT booked_ms, ${certifiedAt(merchantNo)} AS certified_at FROM fresh
+    SELECT merchant_no, booked_ms, ${CERTIFIED_AT} AS certified_at, held.at, ${MS_OF_RUN} AS stored_ms
+    FROM fresh JOIN held USING (merchant_no)
     WHERE EXISTS (
-      SELECT FROM proven_before
-      WHERE proven_before.currency IN (${EVERY_CURRENCY}, fresh.currency) AND proven_before.spans @> fresh.booked_ms
+      SELECT FROM proven_before p
+      WHERE p.merchant_no = fresh.merchant_no AND p.currency IN (${sql.lit(EVERY_CURRENCY)}, fresh.currency)
+        AND p.spans @> fresh.booked_ms
     ) AND NOT EXISTS (
       SELECT FROM quarantined_entry q
-      WHERE q.merchant_no = ${merchantNo}
-        AND (q.batch_no = fresh.batch_no OR (q.batch_no IS NULL AND q.span @> fresh.booked_ms))
+      WHERE q.merchant_no = fresh.merchant_no
+        AND (q.batch_no = fresh.batch_no OR (q.batch_no IS NULL AND q.span @> fresh.booked_ms)) OFFSET 0
     ) AND NOT EXISTS (
-      SELECT FROM (
-        ${readingsOf(merchantNo, sql.lit(EVERY_CURRENCY))} UNION ALL ${readingsOf(merchantNo, sql`fresh.currency`)}
-      ) AS near
-      WHERE near.end_ms >= fresh.booked_ms AND near.certified_at IS NOT NULL AND near.run_id = ${runId}::bigint
+      SELECT FROM (${readingsOf(sql.lit(EVERY_CURRENCY))} UNION ALL ${readingsOf(sql`fresh.currency`)}) AS near
+      WHERE near.end_ms >= fresh.booked_ms AND near.certified_at IS NOT NULL AND near.run_id = held.run_id
     )
   ), counted_late AS (
     INSERT INTO lateness_count AS known (merchant_no, month, days_min, days_max, entries)
-    SELECT ${merchantNo}, ${monthOf(now.toISOString().slice(0, 10))}::date,
-      bounds.days_min, bounds.days_max, count(*)
+    SELECT merchant_no, date_trunc('month', at AT TIME ZONE 'UTC')::date, bounds.days_min, bounds.days_max, count(*)
     FROM came_late CROSS JOIN LATERAL (
-      SELECT greatest(1, ceil((${now.getTime()}::numeric - booked_ms) / ${DAY_MS}))::int AS days_max
+      SELECT greatest(1, ceil((stored_ms - booked_ms) / ${sql.lit(DAY_MS)}))::int AS days_max
     ) AS seen CROSS JOIN LATERAL (
       SELECT seen.days_max, least(seen.days_max, greatest(0, coalesce(
-        floor((extract(epoch FROM certified_at) * 1000 - booked_ms) / ${DAY_MS}), 0)))::int AS days_min
+        floor((extract(epoch FROM certified_at) * 1000 - booked_ms) / ${sql.lit(DAY_MS)}), 0)))::int AS days_min
     ) AS bounds
-    GROUP BY bounds.days_min, bounds.days_max
+    GROUP BY 1, 2, 3, 4
     ON CONFLICT (merchant_no, month, days_min, days_max) DO UPDATE SET entries = known.entries + excluded.entries
   )`;
 
-const readingsOf = (merchantNo: string, currency: RawBuilder<unknown>): RawBuilder<unknown> => sql`(
+function readingsOf(currency: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`(
   SELECT w.certified_at, w.end_ms, w.run_id FROM sync_window w
-  WHERE w.merchant_no = ${merchantNo} AND w.currency = ${currency} AND w.begin_ms <= fresh.booked_ms
+  WHERE w.merchant_no = fresh.merchant_no AND w.currency = ${currency} AND w.begin_ms <= fresh.booked_ms
   ORDER BY w.begin_ms DESC LIMIT ${sql.lit(READINGS_COUNTED)}
 )`;
+}
 
-const certifiedAt = (merchantNo: string): RawBuilder<unknown> => {
-  const of = (currency: RawBuilder<unknown>) => sql`(
-    SELECT max(near.certified_at) FROM ${readingsOf(merchantNo, currency)} AS near
-    WHERE near.end_ms >= fresh.booked_ms
-  )`;
-  return sql`greatest(${of(sql.lit(EVERY_CURRENCY))}, ${of(sql`fresh.currency`)})`;
-};
+const lastCertified = (currency: RawBuilder<unknown>): RawBuilder<unknown> => sql`(
+  SELECT max(near.certified_at) FROM ${readingsOf(currency)} AS near WHERE near.end_ms >= fresh.booked_ms
+)`;
+const CERTIFIED_AT = sql`greatest(${lastCertified(sql.lit(EVERY_CURRENCY))}, ${lastCertified(sql`fresh.currency`)})`;
+const MS_OF_RUN = sql`extract(epoch FROM held.at) * 1000`;
 
 export async function latenessMeasured(
   db: Db,

@@ -6,6 +6,7 @@ import { sql, type RawBuilder } from 'kysely';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import { arrayLiteral, type Trx, rowOf, rowsOf, type ValueOrSql } from './engine/database.ts';
 import { HELD_ALREADY } from './engine/lease.ts';
+import { askedRows } from './engine/shared-statement.ts';
 import { countedLate } from './lateness.ts';
 import { keepNotices, type ReusedNotice } from './notices.ts';
 
@@ -16,11 +17,8 @@ interface EntriesStored {
   readonly unchanged: number;
 }
 
-export interface Batch {
-  readonly merchantNo: string;
+export interface Batch extends Writer {
   readonly entries: readonly LedgerEntry[];
-  readonly runId: number;
-  readonly now: Date;
 }
 
 /**
@@ -45,11 +43,29 @@ const FIGURES = ['inserted', 'amended', 'returned', 'unchanged'] as const;
 async function storeSome(trx: Trx, batch: Batch): Promise<EntriesStored> {
   const sent = sentRows(batch.entries);
   const { inserted } = await rowOf(trx)<{ inserted: number }>`
-    WITH ${freshEntries(batch, { held: HELD_ALREADY, sent })} SELECT count(*) AS inserted FROM fresh`;
+    WITH held AS MATERIALIZED ${heldWriters([batch], HELD_ALREADY)},
+    ${freshEntries(sql`held CROSS JOIN ${sent}`)} SELECT count(*) AS inserted FROM fresh`;
   if (inserted === batch.entries.length) return { inserted, amended: 0, returned: 0, unchanged: 0 };
   const { touched, amended, returned } = await recordAmendments(trx, sent, batch);
   return { inserted, amended, returned, unchanged: batch.entries.length - inserted - touched };
 }
+
+/** Whose rows a statement writes, and for which run. */
+export interface Writer {
+  readonly merchantNo: string;
+  readonly runId: number;
+  readonly now: Date;
+}
+
+const writerRows = askedRows<Writer>({
+  merchant_no: ['text', ({ merchantNo }) => merchantNo],
+  run_id: ['bigint', ({ runId }) => runId],
+  at: ['timestamptz', ({ now }) => now.toISOString()],
+});
+
+/** A subquery with rows `(nth, merchant_no, run_id, at)` of those writers whose places are in `held`: see `heldLeases`. */
+export const heldWriters = (writers: readonly Writer[], held: RawBuilder<unknown>): RawBuilder<unknown> => sql`(
+  SELECT nth, merchant_no, run_id, at FROM ${writerRows(writers)} JOIN ${held} AS own USING (nth))`;
 
 /** The entries as rows with the alias `sent`. */
 export const sentRows = (entries: readonly LedgerEntry[]): RawBuilder<unknown> =>
@@ -74,20 +90,18 @@ function sentColumns(entries: readonly LedgerEntry[]): RawBuilder<unknown> {
 
 /**
  * For a WITH: inserts entries that are not stored yet, as `fresh`, and counts late ones. Known ones are skipped by the
- * primary key, without a dead row and without a lock. Nothing is inserted if `held` has no row. `sent` are the
- * entries, as `sentRows` gives them.
+ * primary key, without a dead row and without a lock. `from`: their merchants and times as `held`, and the entries as `sent`.
  */
-export const freshEntries = (
-  { merchantNo, runId, now }: Omit<Batch, 'entries'>,
-  { held, sent }: { readonly held: RawBuilder<unknown>; readonly sent: RawBuilder<unknown> },
-): RawBuilder<unknown> => sql`
+export const freshEntries = (from: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   fresh AS (
     INSERT INTO ledger_entry (merchant_no, batch_no, currency, transaction_type, credit, debit, balance, booked_at,
       booked_ms, first_seen_at)
-    SELECT ${merchantNo}, sent.*, ${now}::timestamptz FROM ${held} AS held CROSS JOIN ${sent}
+    SELECT held.merchant_no, sent.batch_no, sent.currency, sent.transaction_type, sent.credit, sent.debit, sent.balance,
+      sent.booked_at, sent.booked_ms, held.at
+    FROM ${from}
     ON CONFLICT (merchant_no, batch_no) DO NOTHING
-    RETURNING batch_no, currency, booked_at, booked_ms
-  ), ${countedLate({ merchantNo, runId, now })}`;
+    RETURNING merchant_no, batch_no, currency, booked_at, booked_ms
+  ), ${countedLate()}`;
 
 /** After so many days without a change, a number that was used for two entries may change again. */
 const SETTLED_DAYS = 31;

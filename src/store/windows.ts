@@ -22,10 +22,18 @@ import {
   type CompleteReading,
 } from './absent-entries.ts';
 import { storeUnreadable } from './quarantine.ts';
-import { type Db, type Trx, rowOf } from './engine/database.ts';
-import { storeEntries, ENTRIES_A_STATEMENT, freshEntries, sentRows } from './store-entries.ts';
+import { type Db, type Trx, rowOf, rowsOf } from './engine/database.ts';
+import {
+  storeEntries,
+  ENTRIES_A_STATEMENT,
+  freshEntries,
+  heldWriters,
+  sentRows,
+  sentRowsOfEach,
+  type Writer,
+} from './store-entries.ts';
 import { recordChanges } from './events.ts';
-import { writeTransaction, writeStatement } from './engine/write-transaction.ts';
+import { sharedWrite, writeTransaction } from './engine/write-transaction.ts';
 
 /**
  * What storing readings changed, and how many entries of each planned window are absent. They are only noted:
@@ -167,42 +175,50 @@ const isPlain = (open: readonly Compared[], entries: readonly LedgerEntry[]): bo
  * without the lease. `inserted`: now, or by an attempt whose answer was lost. `isAll` is false if some entries are known:
  * nothing was written now, and the known ones may have to be amended. Throws `LeaseLost` or `StoreUnreachable`.
  */
-export function storePlain(
+export const storePlain = (
   db: Db,
   lease: Lease,
   open: readonly Compared[],
   entries: readonly LedgerEntry[],
-): Promise<{ readonly inserted: number; readonly isAll: boolean }> {
-  const { merchantNo, runId, now } = open[0]!.part;
-  const uncertain = open.flatMap(({ part, unstored }) => (unstored.isCertificateOpen ? [part] : []));
-  const batch = { merchantNo, entries, runId, now };
-  return writeStatement(db, lease, async (held, isAgain) => {
-    // If the answer was lost, the entries may be stored already.
-    const before = isAgain ? await insertedBefore(db, batch) : 0;
-    const { isHeld, isNew, inserted } = await rowOf(db)<{
-      isHeld: boolean;
-      isNew: boolean;
-      inserted: number;
-    }>`
-      WITH held AS MATERIALIZED ${held},
-      entry AS MATERIALIZED (SELECT * FROM ${sentRows(entries)}),
-      unknown AS MATERIALIZED (SELECT 1 FROM held WHERE NOT EXISTS (
-        SELECT FROM entry AS sent CROSS JOIN LATERAL (
-          SELECT FROM ledger_entry e WHERE e.merchant_no = ${merchantNo} AND e.batch_no = sent.batch_no OFFSET 0
-        ) AS known
-      )),
-      ${freshEntries(batch, { held: sql`unknown`, sent: sql`entry AS sent` })},
-      ${keptCertificates(open[0]!.part, uncertain, sql`EXISTS (SELECT FROM unknown)`)}
-      SELECT EXISTS (SELECT FROM held) AS "isHeld", EXISTS (SELECT FROM unknown) AS "isNew",
-        (SELECT count(*) FROM fresh) AS inserted`;
-    return isHeld ? { inserted: before + inserted, isAll: isNew } : null;
-  });
+): Promise<PlainStored> => writePlain(db, lease, { ...open[0]!.part, open, entries });
+
+interface PlainStored {
+  readonly inserted: number;
+  readonly isAll: boolean;
 }
+
+interface PlainWrite extends Writer {
+  readonly open: readonly Compared[];
+  readonly entries: readonly LedgerEntry[];
+}
+
+const writePlain = sharedWrite<PlainWrite, PlainStored>(async (db, asks, held, isAgain) => {
+  // If the answer was lost, the entries may be stored already.
+  const before = isAgain ? await insertedBefore(db, asks[0]!) : 0;
+  const uncertain = asks.map(({ open }) =>
+    open.flatMap(({ part, unstored }) => (unstored.isCertificateOpen ? [part] : [])),
+  );
+  const rows = await rowsOf(db)<{ nth: number; isNew: boolean; inserted: number }>`
+    WITH held AS MATERIALIZED ${heldWriters(asks, held)},
+    entry AS MATERIALIZED (SELECT * FROM ${sentRowsOfEach(asks.map((one) => one.entries))}),
+    known AS MATERIALIZED (SELECT DISTINCT nth FROM entry JOIN held USING (nth) CROSS JOIN LATERAL (
+      SELECT FROM ledger_entry e WHERE e.merchant_no = held.merchant_no AND e.batch_no = entry.batch_no OFFSET 0
+    ) AS own),
+    unknown AS MATERIALIZED (SELECT * FROM held WHERE nth NOT IN (SELECT nth FROM known)),
+    ${freshEntries(sql`unknown AS held JOIN entry AS sent USING (nth)`)},
+    ${keptCertificates(uncertain, sql`unknown`)}
+    SELECT nth::int AS nth, nth IN (SELECT nth FROM unknown) AS "isNew", coalesce(own.inserted, 0) AS inserted
+    FROM held LEFT JOIN (SELECT merchant_no, count(*) AS inserted FROM fresh GROUP BY merchant_no) AS own USING (merchant_no)`;
+  const answers = asks.map((): PlainStored | null => null);
+  for (const { nth, isNew, inserted } of rows)
+    answers[nth - 1] = { inserted: before + inserted, isAll: isNew };
+  return answers;
+});
 
 /** How many of the entries an attempt inserted whose answer was lost: it gave them the same time, and the same content. */
 async function insertedBefore(
   db: Db,
-  { merchantNo, entries, now }: { merchantNo: string; entries: readonly LedgerEntry[]; now: Date },
+  { merchantNo, entries, now }: Pick<PlainWrite, 'merchantNo' | 'entries' | 'now'>,
 ): Promise<number> {
   const { inserted } = await rowOf(db)<{ inserted: number }>`
     SELECT count(*) AS inserted FROM ${sentRows(entries)} CROSS JOIN LATERAL (

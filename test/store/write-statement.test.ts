@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import {
   acquireLease,
-  heldLease,
+  heldLeases,
   LeaseLost,
   voidAttempts,
   type Lease,
@@ -52,7 +52,7 @@ it('a lost attempt that arrives after the next one writes nothing', async () => 
 
 it('an attempt that is still being made is waited for', async () => {
   await direct.db.transaction().execute(async (trx) => {
-    await sql`${note(1)}${heldLease(lease, 1n)} AS held`.execute(trx);
+    await sql`${note(1)}${heldLeases([{ lease, number: 1n }])} AS held`.execute(trx);
     const voided = voidAttempts(direct.db, lease, 1n).then(() => 'voided');
     const waiting = sql<{ n: number }>`
       SELECT count(*)::int AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%void_through%'
@@ -87,7 +87,7 @@ it('who takes the lease over begins to count anew', async () => {
   await voidAttempts(direct.db, lease, 1_000_000n);
   await sql`UPDATE lease SET expires_at = NULL`.execute(direct.db);
   const next = await acquireLease(direct.db, { name: lease.name, holder: 'test:2:-', ttlMs: 60_000 });
-  await sql`${note(4)}${heldLease(next, 1n)} AS held`.execute(direct.db);
+  await sql`${note(4)}${heldLeases([{ lease: next, number: 1n }])} AS held`.execute(direct.db);
   expect(await noted()).toEqual(['2026-03-04']);
 });
 

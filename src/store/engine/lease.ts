@@ -9,6 +9,7 @@ import { DatabaseLocked } from './errors.ts';
 import { hasExited } from '../../host/process-identity.ts';
 import { type Db, type Trx, rowsOf, arrayLiteral } from './database.ts';
 import { LEASE_LOCK_MS } from './retry.ts';
+import { askedRows } from './shared-statement.ts';
 
 export interface Lease {
   readonly name: string;
@@ -168,17 +169,31 @@ export async function assertLease(trx: Trx, lease: Lease): Promise<string> {
   return rows[0].xid;
 }
 
-/**
- * A subquery with one row if the lease is held, and none otherwise. For a write of a single statement, during which
- * no process can take the lease over. `attempt` numbers the holder's attempts: see `writeStatement`.
- */
-export const heldLease = (lease: Lease, attempt: bigint): RawBuilder<unknown> => sql`(
-  SELECT 1 FROM lease WHERE name = ${lease.name} AND epoch = ${lease.epoch} AND expires_at IS NOT NULL
-    AND void_through < ${String(attempt)}::bigint
-  FOR SHARE)`;
+/** An attempt to write under a lease. The holder's attempts are numbered: see `writeStatement`. */
+export interface Attempt {
+  readonly lease: Lease;
+  readonly number: bigint;
+}
 
-/** Stands where `heldLease` does in a statement of a transaction that has asserted the lease. */
-export const HELD_ALREADY: RawBuilder<unknown> = sql`(SELECT 1)`;
+const attemptRows = askedRows<Attempt>({
+  lease: ['text', ({ lease }) => lease.name],
+  epoch: ['bigint', ({ lease }) => lease.epoch],
+  attempt: ['bigint', ({ number }) => String(number)],
+});
+
+/**
+ * A subquery of the places `nth`, from 1, of those attempts whose lease is held. For a write of a single statement, during which
+ * no process can take these leases over. Of several, those whose row someone has locked are left out; a single one is waited for.
+ */
+export const heldLeases = (attempts: readonly Attempt[]): RawBuilder<unknown> => sql`(
+  SELECT asked.nth FROM ${attemptRows(attempts)} CROSS JOIN LATERAL (
+    SELECT FROM lease WHERE name = asked.lease AND epoch = asked.epoch AND expires_at IS NOT NULL
+      AND void_through < asked.attempt
+    FOR SHARE ${attempts.length === 1 ? sql`` : sql`SKIP LOCKED`}
+  ) AS own)`;
+
+/** Stands where `heldLeases` does in a statement of a transaction that has asserted the one lease. */
+export const HELD_ALREADY: RawBuilder<unknown> = sql`(SELECT 1 AS nth)`;
 
 /** Waits for attempts that are still being made, up to this number, and has the server refuse later ones. */
 export async function voidAttempts(db: Db, lease: Lease, through: bigint): Promise<void> {

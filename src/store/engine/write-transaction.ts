@@ -1,9 +1,10 @@
 /** Every write of a run goes through here: under the lease, and exactly once even if the connection is cut. */
-import { assertLease, type Lease, askLease, heldLease, voidAttempts } from './lease.ts';
+import { assertLease, type Attempt, type Lease, askLease, heldLeases, voidAttempts } from './lease.ts';
 import { isLostOrRolledBack, retry } from './retry.ts';
 import { type Db, type Trx, rowsOf } from './database.ts';
 import type { RawBuilder } from 'kysely';
 import { toBeMadeAgain } from './errors.ts';
+import { shared } from './shared-statement.ts';
 
 /**
  * Runs `work` in one transaction that holds the lease, and commits it. If the connection is cut, the transaction is
@@ -51,6 +52,16 @@ export function writeStatement<Result>(
   db: Db,
   lease: Lease,
   send: (held: RawBuilder<unknown>, isAgain: boolean) => Promise<Result | null>,
+  clock?: () => bigint,
+): Promise<Result> {
+  return writeAttempts(db, lease, (attempt, isAgain) => send(heldLeases([attempt]), isAgain), clock);
+}
+
+/** As `writeStatement`, for a statement that is not this lease's alone. */
+function writeAttempts<Result>(
+  db: Db,
+  lease: Lease,
+  send: (attempt: Attempt, isAgain: boolean) => Promise<Result | null>,
   clock: () => bigint = () => process.hrtime.bigint(),
 ): Promise<Result> {
   let last: bigint | null = null;
@@ -58,10 +69,40 @@ export function writeStatement<Result>(
     const isAgain = last !== null;
     if (last !== null) await voidAttempts(db, lease, last);
     last = clock();
-    const result = await send(heldLease(lease, last), isAgain);
+    const result = await send({ lease, number: last }, isAgain);
     if (result !== null) return result;
     await askLease(db, lease);
     throw toBeMadeAgain('a later write of this run was made again');
   };
   return retry(attempt, { isPassing: isLostOrRolledBack });
+}
+
+/** Sends what several ask to write in one statement. `held` are the places, from 1, of those that may be written. */
+type SendAll<Ask, Result> = (
+  db: Db,
+  asks: readonly Ask[],
+  held: RawBuilder<unknown>,
+  isAgain: boolean,
+) => Promise<readonly (Result | null)[]>;
+
+/**
+ * Returns a function that writes what is asked as `writeStatement` does, under the lease; several of different leases share
+ * a statement. One whose lease does not show as held is sent again alone, and so is one whose answer was lost.
+ */
+export function sharedWrite<Ask, Result>(
+  send: SendAll<Ask, Result>,
+): (db: Db, lease: Lease, ask: Ask) => Promise<Result> {
+  const together = shared<Attempt & { readonly ask: Ask }, Result | null>((db, all) =>
+    send(
+      db,
+      all.map(({ ask }) => ask),
+      heldLeases(all),
+      false,
+    ),
+  );
+  return (db, lease, ask) =>
+    writeAttempts(db, lease, async (attempt, isAgain) => {
+      const result = isAgain ? null : await together(db, { ...attempt, ask });
+      return result ?? (await send(db, [ask], heldLeases([attempt]), isAgain))[0]!;
+    });
 }

@@ -4,7 +4,8 @@ import type { BusinessDay } from '../../ledger/entry.ts';
 import { arrayLiteral, type Db, type Trx, rowsOf } from '../engine/database.ts';
 import { HELD_ALREADY, type Lease } from '../engine/lease.ts';
 import type { DB } from '../engine/schema.ts';
-import { writeStatement } from '../engine/write-transaction.ts';
+import { askedRows } from '../engine/shared-statement.ts';
+import { sharedWrite, writeStatement } from '../engine/write-transaction.ts';
 import { ACCOUNT_ON_DAY, type AccountOnDay } from './due-days.ts';
 import { type StatementRow, type SummaryRow, sameContent } from './statements.ts';
 import type { ManifestRow, StoredRow } from './stored-files.ts';
@@ -23,24 +24,32 @@ export interface NewRows {
 
 /** Of one merchant. The account's next published day becomes due, as its manifest names the statement before it. Returns these days, as they were before. */
 export async function recordPublished(trx: Trx, merchantNo: string, rows: NewRows): Promise<AccountOnDay[]> {
-  return (await kept(merchantNo, rows, HELD_ALREADY).execute(trx)).rows[0]!.next;
+  return (await kept([{ merchantNo, rows }], HELD_ALREADY).execute(trx)).rows[0]!.next;
 }
 
 /** The same in one statement, which asks for the lease itself. Throws `LeaseLost`, or `StoreUnreachable` once the retries are used up. */
-export function recordUnderLease(
+export const recordUnderLease = (
   db: Db,
   lease: Lease,
   merchantNo: string,
   rows: NewRows,
-): Promise<AccountOnDay[]> {
-  return writeStatement(db, lease, async (held) => {
-    const answer = await kept(merchantNo, rows, held).execute(db);
-    return answer.rows[0]?.next ?? null;
-  });
+): Promise<AccountOnDay[]> => record(db, lease, { merchantNo, rows });
+
+interface ToRecord {
+  readonly merchantNo: string;
+  readonly rows: NewRows;
 }
 
-/** One row, or none if `held` has none: nothing is stored then. */
+const record = sharedWrite<ToRecord, AccountOnDay[]>(async (db, asks, held) => {
+  const { rows } = await kept(asks, held).execute(db);
+  const answers = asks.map((): AccountOnDay[] | null => null);
+  for (const { nth, next } of rows) answers[nth - 1] = next;
+  return answers;
+});
+
+/** A row for each of `held`; of the others nothing is stored. */
 interface KeptRow {
+  readonly nth: number;
   readonly next: AccountOnDay[];
 }
 
@@ -60,18 +69,29 @@ const EVENTS_KEPT = sql`
   WHERE after_close OR (merchant_no, currency, day, revision) IN (SELECT * FROM new_unreported)
   ON CONFLICT DO NOTHING`;
 
+const merchantRows = askedRows<ToRecord>({ merchant_no: ['text', ({ merchantNo }) => merchantNo] });
+
 /**
  * May be sent again if the answer to it was lost: a row that is there already, with the same content, stays. With another
- * content, the hash becomes null, which the table refuses. The merchant is named once more where account days are found
+ * content, the hash becomes null, which the table refuses. The merchants are named once more where account days are found
  * up, so that the planner expects few rows and goes by the key.
  */
-const kept = (
-  merchantNo: string,
-  { statements = [], summaries = [], unreported = [], stored = [], manifests = [] }: NewRows,
-  held: RawBuilder<unknown>,
-): RawBuilder<KeptRow> => sql<KeptRow>`
-    WITH held AS MATERIALIZED ${held},
-    new_statement AS MATERIALIZED (SELECT new.* FROM held, ${recordsOf('statement', statements)} AS new),
+function kept(asks: readonly ToRecord[], held: RawBuilder<unknown>): RawBuilder<KeptRow> {
+  const all = <Row>(rowsIn: (rows: NewRows) => readonly Row[] | undefined): Row[] =>
+    asks.flatMap(({ rows }) => rowsIn(rows) ?? []);
+  const files = {
+    summaries: all((rows) => rows.summaries),
+    stored: all((rows) => rows.stored),
+    manifests: all((rows) => rows.manifests),
+  };
+  return sql<KeptRow>`
+    WITH held AS MATERIALIZED (SELECT nth, merchant_no FROM ${merchantRows(asks)} JOIN ${held} AS own USING (nth)),
+    new_statement AS MATERIALIZED (
+      SELECT new.* FROM held JOIN ${recordsOf(
+        'statement',
+        all((rows) => rows.statements),
+      )} AS new USING (merchant_no)
+    ),
     kept_statement AS (
       INSERT INTO statement AS known SELECT * FROM new_statement
       ON CONFLICT (merchant_no, currency, day, revision) DO UPDATE SET sha256 = CASE
@@ -80,10 +100,13 @@ const kept = (
         THEN known.sha256 END
     ),
     new_unreported AS MATERIALIZED (
-      SELECT new.merchant_no, new.currency, new.day, new.revision FROM held, ${recordsOf('statement', unreported)} AS new
+      SELECT new.merchant_no, new.currency, new.day, new.revision FROM held JOIN ${recordsOf(
+        'statement',
+        all((rows) => rows.unreported),
+      )} AS new USING (merchant_no)
     ),
     kept_event AS (${EVENTS_KEPT}),
-    kept_artifact AS (${artifactsKept({ summaries, stored, manifests }, sql`held`)}),
+    kept_artifact AS (${artifactsKept(files, sql`held JOIN`, sql`USING (merchant_no)`)}),
     own AS (
       SELECT merchant_no, currency, day, max(revision) AS revision FROM new_statement
       GROUP BY merchant_no, currency, day
@@ -106,10 +129,13 @@ const kept = (
         begun_revision = CASE WHEN touched.revision IS NULL THEN marked.begun_revision END,
         publish_due = marked.publish_due OR touched.is_next
       FROM touched
-      WHERE touched.merchant_no = ${merchantNo} AND marked.merchant_no = ${merchantNo}
-        AND marked.currency = touched.currency AND marked.day = touched.day
+      WHERE touched.merchant_no = ANY (${arrayLiteral(asks.map(({ merchantNo }) => merchantNo))}::text[])
+        AND (marked.merchant_no, marked.currency, marked.day) = (touched.merchant_no, touched.currency, touched.day)
     )
-    SELECT coalesce((SELECT jsonb_agg(${ACCOUNT_ON_DAY}) FROM next), '[]') AS next FROM held`;
+    SELECT nth::int AS nth, coalesce((
+      SELECT jsonb_agg(${ACCOUNT_ON_DAY}) FROM next WHERE next.merchant_no = held.merchant_no
+    ), '[]') AS next FROM held`;
+}
 
 /** Should the run end before the row of this file is stored, the next one publishes it. Throws `LeaseLost` or `StoreUnreachable`. */
 export async function recordBegun(
@@ -174,9 +200,10 @@ export async function recordStored(trx: Trx, rows: readonly StoredRow[]): Promis
 /** What was read back of a file leaves alone what it must hold, and the other way round. */
 const artifactsKept = (
   rows: Pick<NewRows, 'summaries' | 'manifests' | 'stored'>,
-  held = HELD_ALREADY,
+  joined = sql``,
+  by = sql``,
 ): RawBuilder<unknown> => sql`
-  INSERT INTO artifact AS known SELECT new.* FROM ${held} AS held, ${recordsOf('artifact', artifactsOf(rows))} AS new
+  INSERT INTO artifact AS known SELECT new.* FROM ${joined} ${recordsOf('artifact', artifactsOf(rows))} AS new ${by}
   ON CONFLICT (merchant_no, day, object_key) DO UPDATE SET
     kind = ${unlessFile('kind')}, revision = ${unlessFile('revision')}, byte_count = ${unlessFile('byte_count')},
     published_at = ${unlessFile('published_at')}, epoch = ${unlessFile('epoch')}, place = ${unlessFile('place')},
@@ -200,8 +227,8 @@ function artifactsOf({
   stored = [],
 }: Pick<NewRows, 'summaries' | 'manifests' | 'stored'>): object[] {
   const rows = new Map<string, object>();
-  const add = (row: { readonly day: BusinessDay; readonly object_key: string }): void => {
-    const name = `${row.day} ${row.object_key}`;
+  const add = (row: Pick<StoredRow, 'merchant_no' | 'day' | 'object_key'>): void => {
+    const name = `${row.merchant_no} ${row.day} ${row.object_key}`;
     rows.set(name, { ...rows.get(name), ...row });
   };
   for (const { merchant_no, day, object_key, sha256, byte_count, etag } of stored) {
