@@ -243,6 +243,24 @@ export async function windowsHolding<
   return rows.map(({ nth }) => spans[nth - 1]!);
 }
 
+/**
+ * A stored entry's booked values as one line, and the same of an entry: equal if all of them are spelt alike. Where as many lines are
+ * equal together, each is, as no value can hold a separator then without one too many.
+ */
+export const ENTRY_LINE = sql`concat_ws(E'\t', batch_no, currency, transaction_type, coalesce(credit::text, ''),
+  coalesce(debit::text, ''), balance, booked_at, booked_ms)`;
+export const lineOf = ({
+  batchNo,
+  currency,
+  transactionType,
+  credit,
+  debit,
+  balance,
+  bookedAt,
+  bookedMs,
+}: LedgerEntry): string =>
+  `${batchNo}\t${currency}\t${transactionType}\t${credit ?? ''}\t${debit ?? ''}\t${balance}\t${bookedAt}\t${bookedMs}`;
+
 /** The columns of an entry, for a select. */
 export const ENTRY_COLUMNS = [
   'batch_no as batchNo',

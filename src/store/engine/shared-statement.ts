@@ -6,9 +6,11 @@ import { sql, type RawBuilder } from 'kysely';
 import { arrayLiteral, type Db, rowsOf } from './database.ts';
 import { isConnectionError, isContention } from './errors.ts';
 
-/** So many shared statements are under way at a time. With more, each would carry fewer questions. */
-const LANES = Number(process.env['XLANES'] ?? 2);
-const TURNS = Number(process.env['XTURNS'] ?? 8);
+/**
+ * As long as each turn of the event loop brings another question, so many turns are waited for further ones: they come while
+ * there is other work.
+ */
+const TURNS_MAX = 16;
 /** Most questions of one statement. */
 const QUESTIONS_MAX = 64;
 
@@ -27,7 +29,7 @@ interface Kind<Ask, Answer> {
 class Sharing {
   readonly #db: Db;
   readonly #waiting = new Map<Kind<never, unknown>, Question<never, never>[]>();
-  #underWay = 0;
+  #isUnderWay = false;
   #isCalled = false;
   #arrived = 0;
 
@@ -51,27 +53,26 @@ class Sharing {
 
   #wait(turns: number, arrived: number): void {
     setImmediate(() => {
-      if (this.#arrived > arrived && turns < TURNS) return this.#wait(turns + 1, this.#arrived);
+      if (this.#arrived > arrived && turns < TURNS_MAX) return this.#wait(turns + 1, this.#arrived);
       this.#isCalled = false;
       this.#send();
     });
   }
 
-  /** Sends what most are waiting for, as long as there is a free lane. */
+  /** Sends what most are waiting for, unless a shared statement is under way: with several, each would carry fewer questions. */
   #send(): void {
-    while (this.#underWay < LANES && this.#waiting.size > 0) {
-      const [kind, waiting] = [...this.#waiting].reduce((most, one) =>
-        one[1].length > most[1].length ? one : most,
-      );
-      this.#waiting.delete(kind);
-      const later = waiting.splice(QUESTIONS_MAX);
-      if (later.length > 0) this.#waiting.set(kind, later);
-      this.#underWay += 1;
-      void this.#answer(kind, waiting).finally(() => {
-        this.#underWay -= 1;
-        this.#send();
-      });
-    }
+    if (this.#isUnderWay || this.#waiting.size === 0) return;
+    const [kind, waiting] = [...this.#waiting].reduce((most, one) =>
+      one[1].length > most[1].length ? one : most,
+    );
+    this.#waiting.delete(kind);
+    const later = waiting.splice(QUESTIONS_MAX);
+    if (later.length > 0) this.#waiting.set(kind, later);
+    this.#isUnderWay = true;
+    void this.#answer(kind, waiting).finally(() => {
+      this.#isUnderWay = false;
+      this.#send();
+    });
   }
 
   async #answer(kind: Kind<never, unknown>, questions: readonly Question<never, never>[]): Promise<void> {
