@@ -8,7 +8,6 @@ import { ObjectStoreRefused, ObjectStoreUnreachable, type ObjectStore } from '..
 import { isDatabaseTrouble } from '../store/engine/errors.ts';
 import { TimeZoneWrong } from '../sync/time-zone-proof.ts';
 import type { StatementFormat } from '../statements/formats/format.ts';
-import type { ManifestPrefetch } from '../statements/compare-files.ts';
 import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import type { SigningKey } from '../ledger/signature.ts';
 import type { LeaseAsker, Lease } from '../store/engine/lease.ts';
@@ -112,7 +111,6 @@ export interface MerchantWork extends ActiveRun {
   readonly known: KnownAhead;
   readonly lease: Lease;
   readonly join: Joining;
-  readonly manifestPrefetch: ManifestPrefetch;
 }
 
 /** A new zone gate: nothing is proven when a run begins. */

@@ -12,7 +12,6 @@ import { syncStage } from './stages/sync-stage.ts';
 import type { MerchantOutcome } from './report.ts';
 import { dayOf } from '../ledger/business-day.ts';
 import type { MerchantAccess } from '../platform/ledger-reader.ts';
-import { ManifestPrefetch } from '../statements/compare-files.ts';
 import { createJoining, knownAhead } from './known-ahead.ts';
 import type { HeldLeases } from './leases.ts';
 import type { MerchantDays } from './range.ts';
@@ -125,10 +124,6 @@ export async function workOnAll(
   const join = await createJoining(request.merchants, deps);
   const numbers = request.merchants.map(({ merchantNo }) => merchantNo);
   const known = await knownAhead(deps.db, numbers, dayOf(deps.now().getTime(), deps.zone));
-  const manifestPrefetch = new ManifestPrefetch(
-    deps.db,
-    numbers.map((merchantNo) => [merchantNo, ranges.get(merchantNo)!]),
-  );
   const merchants = request.merchants.length;
   let merchantsDone = 0;
   deps.onProgress({ stage: 'merchants', merchantsDone, merchants });
@@ -143,7 +138,7 @@ export async function workOnAll(
       const lease = held.leaseOf(merchantNo);
       const ownSignal = AbortSignal.any([runSignal, held.lossOf(merchantNo)]);
       const facts = { days: ranges.get(merchantNo)!, known: known.get(merchantNo)! };
-      const own = { merchant, merchantNo, ...facts, lease, join, manifestPrefetch };
+      const own = { merchant, merchantNo, ...facts, lease, join };
       const ownRun = { ...run, deps: { ...deps, signal: ownSignal } };
       const options = { ...how, runSignal, storeTrouble };
       let isPutOff = false;
@@ -157,7 +152,6 @@ export async function workOnAll(
         putOff.push(merchant);
         return;
       }
-      manifestPrefetch.forget(merchantNo);
       onDone?.(outcome);
       merchantsDone += 1;
       deps.onProgress({ stage: 'merchants', merchantsDone, merchants });

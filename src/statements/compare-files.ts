@@ -4,8 +4,9 @@ import { addDays } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { DB } from '../store/engine/schema.ts';
 import {
+  knownDays,
   publishedDays,
-  type DaysOfMerchant,
+  type KnownDay,
   type PublishedDays,
   type ManifestRow,
   type StoredRow,
@@ -21,73 +22,6 @@ import type { PublishedNow } from './publish-options.ts';
 import { readManifest } from './put-revision.ts';
 import { contradicts, isUnsigned, storedRow } from './write-manifest.ts';
 import { currentOf, earlierOf } from './summary.ts';
-
-/** Merchants that are read together. Not more, as what was read lies in memory until it is their turn. */
-const MERCHANTS_AHEAD = 32;
-/** More days of a merchant are not read ahead. */
-const DAYS_AHEAD_MAX = 31;
-
-interface Days {
-  readonly from: BusinessDay;
-  readonly to: BusinessDay;
-}
-
-const daysToAsk = (merchantNo: string, { from: fromDay, to: toDay }: Days): DaysOfMerchant => ({
-  ...{ merchantNo, fromDay, toDay },
-});
-
-/** Holds as long as the merchants' leases are held and the holder writes nothing itself. */
-export class ManifestPrefetch {
-  readonly #db: Kysely<DB>;
-  /** Merchants whose turn is still to come, in order. */
-  readonly #left: Map<string, Days>;
-  readonly #read = new Map<string, Promise<Map<string, PublishedDays>>>();
-
-  constructor(db: Kysely<DB>, days: Iterable<readonly [string, Days]>) {
-    this.#db = db;
-    this.#left = new Map([...days].filter(([, { from, to }]) => to < addDays(from, DAYS_AHEAD_MAX)));
-  }
-
-  /** What was published of these days. Null if it is not to be read ahead. */
-  async take(merchantNo: string, { from, to }: Days): Promise<PublishedDays | null> {
-    const days = this.#left.get(merchantNo);
-    if (days === undefined || from < days.from || to > days.to) return null;
-    const reading = this.#read.get(merchantNo) ?? this.#readFrom(merchantNo, days);
-    this.#left.delete(merchantNo);
-    this.#read.delete(merchantNo);
-    const read = await reading;
-    const { statements, summaries, manifests, stored } = read.get(merchantNo)!;
-    read.delete(merchantNo);
-    const within = <Row extends { readonly day: BusinessDay }>(rows: readonly Row[]): Row[] =>
-      rows.filter(({ day }) => from <= day && day <= to);
-    return {
-      ...{ statements: within(statements), summaries: within(summaries), manifests: within(manifests) },
-      stored,
-    };
-  }
-
-  forget(merchantNo: string): void {
-    this.#left.delete(merchantNo);
-    const reading = this.#read.get(merchantNo);
-    this.#read.delete(merchantNo);
-    // If it failed, whoever asked for it is notified.
-    void reading?.then((read) => read.delete(merchantNo)).catch(() => undefined);
-  }
-
-  #readFrom(merchantNo: string, days: Days): Promise<Map<string, PublishedDays>> {
-    const some = [daysToAsk(merchantNo, days)];
-    for (const [other, own] of this.#left) {
-      if (some.length === MERCHANTS_AHEAD) break;
-      if (other !== merchantNo && !this.#read.has(other)) some.push(daysToAsk(other, own));
-    }
-    const reading = publishedDays(this.#db, some);
-    for (const one of some) this.#read.set(one.merchantNo, reading);
-    reading.catch(() => {
-      for (const one of some) this.#read.delete(one.merchantNo);
-    });
-    return reading;
-  }
-}
 
 /** Days that are compared together. In memory they take one row and one listed name for each file. */
 const DAYS_COMPARED_AT_ONCE = 100;
@@ -144,8 +78,6 @@ interface CompareOptions {
   readonly signingKey?: SigningKey | null;
   /** What was read back and is not recorded yet. Its new days are left out, unless `readsAll`. */
   readonly publishedNow?: PublishedNow;
-  /** What was published, as it was before this run. Used for days on which this run wrote nothing. */
-  readonly ahead?: ManifestPrefetch;
 }
 
 /**
@@ -166,8 +98,49 @@ export async function* compareFiles(options: CompareOptions): AsyncGenerator<Com
 }
 
 async function compareDays(options: CompareOptions): Promise<Comparison> {
-  const { objects, merchantNo, fromDay, toDay } = options;
-  const published = await publishedOf(options);
+  const { db, objects, merchantNo, fromDay, toDay, readsAll = false } = options;
+  const days = { merchantNo, fromDay, toDay };
+  const named = readsAll ? null : await knownDays(db, days);
+  if (named?.length === 0) return NOTHING_COMPARED;
+  const listed = new Map<string, ListedObject>();
+  const range = { after: dayPrefix(merchantNo, fromDay), through: dayPrefix(merchantNo, toDay) + LAST };
+  for await (const object of objects.survey(merchantPrefix(merchantNo), range))
+    listed.set(object.key, object);
+  const files = named === null ? null : filesIfUnchanged(named, listed, options);
+  if (files !== null) return { ...NOTHING_COMPARED, files };
+  return compareListed(options, listed, (await publishedDays(db, [days])).get(merchantNo)!);
+}
+
+/** How many files there are, if each is as it was last read back and no day needs more; otherwise null. */
+function filesIfUnchanged(
+  days: readonly KnownDay[],
+  listed: ReadonlyMap<string, ListedObject>,
+  { merchantNo, publishedNow, signingKey = null }: CompareOptions,
+): number | null {
+  let files = 0;
+  for (const { day, statements, summaries, manifest, signature, isSpecial, stored } of days) {
+    if (manifest === null || isSpecial || (signingKey !== null && isUnsigned({ signature }))) return null;
+    const read = new Map(stored.map(([key, ...as]) => [key, as]));
+    const isUnchanged = ([key, sha256]: readonly [string, string]): boolean => {
+      const now = publishedNow?.stored.get(key);
+      const [readSha, bytes, etag] = now === undefined ? (read.get(key) ?? []) : [now.sha256, now.byte_count, now.etag];
+      const there = listed.get(key);
+      files += 1;
+      return there !== undefined && there.etag !== null && readSha === sha256 && there.bytes === bytes && there.etag === etag;
+    };
+    const signed: [string, string][] =
+      signature === null ? [] : [[signatureKey(merchantNo, day), sha256Of(signature)]];
+    if (![...statements, ...summaries, manifest, ...signed].every(isUnchanged)) return null;
+  }
+  return files;
+}
+
+async function compareListed(
+  options: CompareOptions,
+  listed: ReadonlyMap<string, ListedObject>,
+  published: PublishedDays,
+): Promise<Comparison> {
+  const { merchantNo } = options;
   const { statements, summaries, manifests } = published;
   const files = [
     ...statements.map((row): PublishedFile => ({ kind: 'statement', ...about(row) })),
@@ -176,13 +149,7 @@ async function compareDays(options: CompareOptions): Promise<Comparison> {
     ...manifests.flatMap(signatureOf),
     ...manifests.map((row): PublishedFile => ({ kind: 'manifest', ...about(row) })),
   ].sort((a, b) => (a.day === b.day ? 0 : a.day < b.day ? -1 : 1));
-  if (files.length === 0) return NOTHING_COMPARED;
   const known = new Map([...published.stored, ...(options.publishedNow?.stored ?? [])]);
-  const listed = new Map<string, ListedObject>();
-  const range = { after: dayPrefix(merchantNo, fromDay), through: dayPrefix(merchantNo, toDay) + LAST };
-  for await (const object of objects.survey(merchantPrefix(merchantNo), range))
-    listed.set(object.key, object);
-
   const damaged: DamagedFile[] = [];
   const proven: StoredRow[] = [];
   const unput: ManifestRow[] = [];
@@ -210,21 +177,6 @@ const isWronglySigned = (
   { content, signature }: ManifestRow,
   { readsAll = false, signingKey = null }: CompareOptions,
 ): boolean => readsAll && signingKey !== null && contradicts(signingKey, content, signature);
-
-async function publishedOf({
-  db,
-  merchantNo,
-  fromDay: from,
-  toDay: to,
-  readsAll = false,
-  publishedNow,
-  ahead,
-}: CompareOptions): Promise<PublishedDays> {
-  const isUntouched =
-    publishedNow !== undefined && [...publishedNow.touched].every((day) => day < from || day > to);
-  const known = isUntouched && !readsAll ? await ahead?.take(merchantNo, { from, to }) : null;
-  return known ?? (await publishedDays(db, [daysToAsk(merchantNo, { from, to })])).get(merchantNo)!;
-}
 
 /** Files in other formats have no rows: the manifests list them. */
 function filesInOtherFormats(merchantNo: string, published: PublishedDays): PublishedFile[] {

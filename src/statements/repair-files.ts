@@ -11,7 +11,6 @@ import {
   compareFiles,
   type Damage,
   type PublishedFile,
-  type ManifestPrefetch,
 } from './compare-files.ts';
 import { explainedOf, currentOf, summaryCsv } from './summary.ts';
 import { dayPrefix, manifestKey, signatureKey } from './keys.ts';
@@ -161,7 +160,6 @@ export interface RepairOptions extends PublishDayOptions {
   readonly toDay: BusinessDay;
   readonly readsAll?: boolean;
   readonly knownFormats?: readonly StatementFormat[];
-  readonly ahead?: ManifestPrefetch;
   /** Called after each file with what was done so far; a later failure does not undo it. */
   readonly onFile?: (soFar: RepairReport) => void;
 }

@@ -382,9 +382,13 @@ const saving = (asks: readonly ToSave[], held: RawBuilder<unknown>): RawBuilder<
         ${EXCLUDED}, true, excluded.entries_fingerprint
       )
     ), cleared AS (
-      UPDATE day_entries AS cleared SET figured_fingerprint = fingerprint FROM done
-      WHERE done.merchant_no = ANY (${arrayLiteral(asks.map(({ merchantNo }) => merchantNo))}::text[]) AND is_changed
-        AND (cleared.merchant_no, cleared.currency, cleared.day) = (done.merchant_no, done.currency, done.day)
+      UPDATE day_entries AS cleared SET figured_fingerprint = fingerprint
+      FROM done CROSS JOIN LATERAL (
+        SELECT e.ctid FROM day_entries e
+        WHERE e.merchant_no = done.merchant_no AND e.currency = done.currency AND e.day = done.day AND e.is_changed
+        OFFSET 0
+      ) AS found
+      WHERE cleared.ctid = found.ctid
     ), listed AS (
       INSERT INTO day_entries (merchant_no, currency, day)
       SELECT held.merchant_no, one.currency, one.day

@@ -48,7 +48,6 @@ export async function publishStage(work: MerchantWork, outcome: MerchantOutcome)
   const repair = await repairFiles({
     ...{ ...options, ...span },
     readsAll: request.repairs ?? false,
-    ahead: work.manifestPrefetch,
     onFile: (soFar) => (outcome.publish = { ...report, ...soFar, foreign }),
   });
   const closes = request.repairs === true ? await part('closes')?.repair({ ...options, ...span }) : undefined;

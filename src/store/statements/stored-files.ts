@@ -2,7 +2,8 @@
 import { sql } from 'kysely';
 import type { BusinessDay } from '../../ledger/entry.ts';
 import { arrayLiteral, type Db, type Trx, rowsOf } from '../engine/database.ts';
-import { rowFrom, statementJson, SUMMARY_COLUMNS, type StatementRow, type SummaryRow } from './statements.ts';
+import { sharedRead } from '../engine/shared-statement.ts';
+import { publishedAccounts, rowFrom, statementJson, SUMMARY_COLUMNS, type StatementRow, type SummaryRow } from './statements.ts';
 
 /** A day's manifest as it must be in the store. */
 export interface ManifestRow {
@@ -85,6 +86,53 @@ interface PublishedRow {
   readonly manifests: ManifestRow[] | null;
   readonly stored: StoredRow[] | null;
 }
+
+export interface KnownDay {
+  readonly day: BusinessDay;
+  readonly statements: readonly (readonly [key: string, sha256: string])[];
+  readonly summaries: readonly (readonly [key: string, sha256: string])[];
+  readonly manifest: readonly [key: string, sha256: string] | null;
+  readonly signature: string | null;
+  /** The manifest lists files in other formats, or is to be made anew. */
+  readonly isSpecial: boolean;
+  /** What was last read back of the day's files. */
+  readonly stored: readonly (readonly [key: string, sha256: string, bytes: number, etag: string | null])[];
+}
+
+/**
+ * Of each published day, the names and checksums of its files: a tenth of what `publishedDays` reads, and all that is needed where
+ * nothing is amiss. Reads by index and nothing of other days.
+ */
+export const knownDays = sharedRead<DaysOfMerchant, KnownDay>(
+  {
+    merchant_no: ['text', ({ merchantNo }) => merchantNo],
+    from_day: ['date', ({ fromDay }) => fromDay],
+    to_day: ['date', ({ toDay }) => toDay],
+  },
+  sql`
+    WITH RECURSIVE ${publishedAccounts(sql`asked.merchant_no`)}, named AS MATERIALIZED (
+      SELECT own.day, 'statement' AS kind, json_build_array(own.object_key, own.sha256) AS file, NULL::json AS stored,
+        NULL AS signature, false AS is_special
+      FROM account CROSS JOIN LATERAL (
+        SELECT day, object_key, sha256 FROM statement
+        WHERE merchant_no = asked.merchant_no AND currency = account.currency
+          AND day BETWEEN asked.from_day AND asked.to_day
+        OFFSET 0
+      ) AS own
+      UNION ALL
+      SELECT day, kind, json_build_array(object_key, sha256),
+        CASE WHEN stored_sha256 IS NOT NULL THEN json_build_array(object_key, stored_sha256, stored_bytes, etag) END,
+        signature, kind = 'manifest'
+          AND (strpos(content, '"otherFormats":') > 0 OR (place IS NULL AND strpos(content, '"place":') > 0))
+      FROM artifact
+      WHERE artifact.merchant_no = asked.merchant_no AND artifact.day BETWEEN asked.from_day AND asked.to_day
+    )
+    SELECT day, coalesce(json_agg(file) FILTER (WHERE kind = 'statement'), '[]') AS statements,
+      coalesce(json_agg(file) FILTER (WHERE kind = 'summary'), '[]') AS summaries,
+      json_agg(file) FILTER (WHERE kind = 'manifest') -> 0 AS manifest, max(signature) AS signature,
+      bool_or(is_special) AS "isSpecial", coalesce(json_agg(stored) FILTER (WHERE stored IS NOT NULL), '[]') AS stored
+    FROM named GROUP BY day ORDER BY day`,
+);
 
 /** By merchant. One statement, which reads by index and nothing of other days. */
 export async function publishedDays(
