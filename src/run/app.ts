@@ -18,6 +18,7 @@ import type { Settings, SettingsWithoutPlatform } from '../settings/settings.ts'
 import { publishedFormats } from '../statements/formats/all.ts';
 import { openDatabase } from '../store/engine/connection.ts';
 import { createLeaseAsker, type LeaseAsker } from '../store/engine/lease.ts';
+import { onWaitingForAnswer } from '../store/engine/shared-statement.ts';
 import type { Database } from '../store/engine/database.ts';
 import { assertSecretKeys } from '../store/secrets/key-check.ts';
 import { assertMigrated, migrate } from '../store/engine/migrations.ts';
@@ -141,6 +142,7 @@ async function withPlatformOf(app: App, settings: Settings, options: AppOptions)
   const onProblem = options.onAlertProblem ?? (() => undefined);
   const alerts = (await alertsOf(settings))?.ofRuns(settings, { now: app.now, onProblem });
   const waits = createMerchantWaits();
+  onWaitingForAnswer(db, waits.tell);
   const platform = openPlatform(settings, {
     ...{ ...options, onWaiting: waits.tell },
     // No one else has the embedded database open.

@@ -43,12 +43,13 @@ export async function compareWithStored(db: Db, readings: readonly WindowToStore
   const isPlain = readings.every(({ reading }) => reading.certified && reading.unreadable.length === 0);
   const entries = sum(readings.map(({ reading }) => reading.entries.length));
   if (!isPlain || entries > ENTRIES_MAX) return readings.map(fully);
-  const polled = await poll(db, { readings });
+  const asked = { merchantNo: readings[0]!.merchantNo, readings };
+  const polled = await poll(db, asked);
   const isNew = (at: number): boolean => polled[at]!.count === 0;
   const isSame = readings.every(
     ({ reading }, at) => isNew(at) || areStored(reading.entries, polled[at]!),
   );
-  const differing = isSame ? null : await findDiffering(db, { readings });
+  const differing = isSame ? null : await findDiffering(db, asked);
   const toStore = new Set(differing?.toStore);
   return readings.map(({ reading }, at) => {
     const { hasAbsent, isQuarantineOpen, isCertificateOpen, isFailureOpen } = polled[at]!;
@@ -83,12 +84,13 @@ const fully = ({ reading }: WindowToStore): Unstored => ({
 });
 
 interface ReadingsAsked {
+  readonly merchantNo: string;
   /** Of one merchant and currency; at least one. */
   readonly readings: readonly WindowToStore[];
 }
 
 const askedOf = askedRows<ReadingsAsked>({
-  merchant_no: ['text', ({ readings }) => readings[0]!.merchantNo],
+  merchant_no: ['text', ({ merchantNo }) => merchantNo],
   currency: ['text', ({ readings }) => readings[0]!.currency],
 });
 

@@ -25,8 +25,12 @@ interface Kind<Ask, Answer> {
   readonly answer: (db: Db, asks: readonly Ask[]) => Promise<readonly Answer[]>;
 }
 
+/** Told of a merchant whose question waits for its answer, and again when it has it. */
+type OnWaiting = (merchantNo: string, isWaiting: boolean) => void;
+
 /** The questions to one database that wait. */
 class Sharing {
+  onWaiting: OnWaiting = () => undefined;
   readonly #db: Db;
   readonly #waiting = new Map<Kind<never, unknown>, Question<never, never>[]>();
   #isUnderWay = false;
@@ -37,7 +41,17 @@ class Sharing {
     this.#db = db;
   }
 
-  ask<Ask, Answer>(kind: Kind<Ask, Answer>, ask: Ask): Promise<Answer> {
+  async ask<Ask extends OfMerchant, Answer>(kind: Kind<Ask, Answer>, ask: Ask): Promise<Answer> {
+    const answer = this.#enqueue(kind, ask);
+    this.onWaiting(ask.merchantNo, true);
+    try {
+      return await answer;
+    } finally {
+      this.onWaiting(ask.merchantNo, false);
+    }
+  }
+
+  #enqueue<Ask, Answer>(kind: Kind<Ask, Answer>, ask: Ask): Promise<Answer> {
     return new Promise<Answer>((resolve, reject) => {
       const waiting = this.#waiting.get(kind) as Question<Ask, Answer>[] | undefined;
       const question = { ask, resolve, reject };
@@ -94,19 +108,32 @@ class Sharing {
 
 const sharings = new WeakMap<Db, Sharing>();
 
+function sharingOf(db: Db): Sharing {
+  let sharing = sharings.get(db);
+  if (sharing === undefined) sharings.set(db, (sharing = new Sharing(db)));
+  return sharing;
+}
+
+/** Has a caller told whenever a merchant has to wait for an answer. */
+export function onWaitingForAnswer(db: Db, tell: OnWaiting): void {
+  sharingOf(db).onWaiting = tell;
+}
+
+interface OfMerchant {
+  readonly merchantNo: string;
+}
+
 /**
  * Returns a function that asks one question; many of the same database share a statement. In a transaction
  * each is sent by itself. A question whose company failed is asked again alone. Rejects with what `answer` throws.
  */
-export function shared<Ask, Answer>(
+export function shared<Ask extends OfMerchant, Answer>(
   answer: Kind<Ask, Answer>['answer'],
 ): (db: Db, ask: Ask) => Promise<Answer> {
   const kind: Kind<Ask, Answer> = { answer };
   return async (db, ask) => {
     if (db.isTransaction) return (await answer(db, [ask]))[0]!;
-    let sharing = sharings.get(db);
-    if (sharing === undefined) sharings.set(db, (sharing = new Sharing(db)));
-    return sharing.ask(kind, ask);
+    return sharingOf(db).ask(kind, ask);
   };
 }
 
@@ -138,7 +165,7 @@ export function askedRows<Ask>(columns: Columns<Ask>): (asks: readonly Ask[]) =>
  * Returns a function that reads the rows of one question. `query` is about a row `asked`; it runs once for each of those that
  * came together. The rows come in its order, as the server joins question by question.
  */
-export function sharedRead<Ask, Row>(
+export function sharedRead<Ask extends OfMerchant, Row>(
   columns: Columns<Ask>,
   query: RawBuilder<unknown>,
 ): (db: Db, ask: Ask) => Promise<Row[]> {

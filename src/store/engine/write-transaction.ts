@@ -89,10 +89,10 @@ type SendAll<Ask, Result> = (
  * Returns a function that writes what is asked as `writeStatement` does, under the lease; several of different leases share
  * a statement. One whose lease does not show as held is sent again alone, and so is one whose answer was lost.
  */
-export function sharedWrite<Ask, Result>(
+export function sharedWrite<Ask extends { readonly merchantNo: string }, Result>(
   send: SendAll<Ask, Result>,
 ): (db: Db, lease: Lease, ask: Ask) => Promise<Result> {
-  const together = shared<Attempt & { readonly ask: Ask }, Result | null>((db, all) =>
+  const together = shared<Attempt & { readonly merchantNo: string; readonly ask: Ask }, Result | null>((db, all) =>
     send(
       db,
       all.map(({ ask }) => ask),
@@ -102,7 +102,7 @@ export function sharedWrite<Ask, Result>(
   );
   return (db, lease, ask) =>
     writeAttempts(db, lease, async (attempt, isAgain) => {
-      const result = isAgain ? null : await together(db, { ...attempt, ask });
+      const result = isAgain ? null : await together(db, { ...attempt, merchantNo: ask.merchantNo, ask });
       return result ?? (await send(db, [ask], heldLeases([attempt]), isAgain))[0]!;
     });
 }
