@@ -3,8 +3,8 @@
  * run.
  *
  * Prints a table and writes it as JSON to bench/results. Without `--long` it leaves out what takes minutes by itself. `--short`
- * uses small sizes, only to check that the bench itself works, and does not judge the results. `--only NAME` runs one
- * measure, `--part 2/3` every third of all from the second on. `--profile` writes CPU profiles of daybook to bench/results.
+ * uses small sizes, only to check that the bench itself works, and does not judge the results. `--only NAME,NAME`
+ * runs some, `--part 2/3` every third of all from the second on. `--profile` writes CPU profiles of daybook to bench/results.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
@@ -61,13 +61,15 @@ const { values: flags } = parseArgs({
 });
 const [nth, parts] = partOf(flags.part ?? '1/1');
 const takesAll = flags.long || flags.short;
+const only = flags.only?.split(',') ?? null;
+const unknown = only?.filter((one) => !MEASURES.some(({ name }) => name === one)) ?? [];
 const chosen = MEASURES.filter(
   ({ name, isLong }, index) =>
-    (flags.only === undefined ? takesAll || isLong !== true : name === flags.only) &&
+    (only === null ? takesAll || isLong !== true : only.includes(name)) &&
     index % parts === nth - 1,
 );
-if (chosen.length === 0) {
-  throw new Error(`--only takes one of ${MEASURES.map(({ name }) => name).join(', ')}`);
+if (chosen.length === 0 || unknown.length > 0) {
+  throw new Error(`--only takes some of ${MEASURES.map(({ name }) => name).join(', ')}`);
 }
 
 await mkdir(RESULTS, { recursive: true });
