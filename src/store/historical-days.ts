@@ -4,7 +4,7 @@ import type { BusinessDay, LedgerEntry, UnreadableEntry, Window } from '../ledge
 import { arrayLiteral, type Db, type Trx, rowsOf } from './engine/database.ts';
 import { askedRows, shared, sharedRead, type Columns } from './engine/shared-statement.ts';
 import { EVERY_CURRENCY, ofMerchants } from './account-filter.ts';
-import { heldCurrencies } from './entries.ts';
+import { ENTRY_LINE, heldCurrencies } from './entries.ts';
 import { alternates, sentRowsOfEach } from './store-entries.ts';
 import { figuredCurrencies } from './account-days.ts';
 
@@ -90,22 +90,39 @@ const IN_WINDOW: Columns<InWindow> = {
   end_ms: ['bigint', ({ endMs }) => endMs],
 };
 
-/** The entries stored in a window, in time order; the first `rowsMax` of them unless that is null. */
-export const storedIn = sharedRead<
+export interface StoredEntry extends Pick<LedgerEntry, 'batchNo' | 'bookedMs'> {
+  /** All of it, as `lineOf` spells an entry. */
+  readonly line: string;
+}
+
+const readStored = sharedRead<
   InWindow & { readonly rowsMax: number | null },
-  Pick<LedgerEntry, 'batchNo' | 'bookedMs'>
+  { readonly rows: readonly (readonly [string, number, string])[] | null }
 >(
   { ...IN_WINDOW, rows_max: ['bigint', ({ rowsMax }) => rowsMax] },
   sql`
-    WITH RECURSIVE held (currency) AS (${heldCurrencies(ASKED)})
-    SELECT here.batch_no AS "batchNo", here.booked_ms AS "bookedMs" FROM held CROSS JOIN LATERAL (
-      SELECT batch_no, booked_ms FROM ledger_entry e
-      WHERE e.merchant_no = ${ASKED} AND e.currency = held.currency AND e.vanished_at IS NULL
-        AND e.booked_ms BETWEEN asked.begin_ms AND asked.end_ms
-      ORDER BY e.booked_ms, e.batch_no LIMIT asked.rows_max
-    ) AS here
-    WHERE held.currency IS NOT NULL ORDER BY here.booked_ms, here.batch_no LIMIT asked.rows_max`,
+    SELECT json_agg(json_build_array(batch_no, booked_ms, line) ORDER BY booked_ms, batch_no) AS rows FROM (
+      WITH RECURSIVE held (currency) AS (${heldCurrencies(ASKED)})
+      SELECT here.* FROM held CROSS JOIN LATERAL (
+        SELECT batch_no, booked_ms, ${ENTRY_LINE} AS line FROM ledger_entry e
+        WHERE e.merchant_no = ${ASKED} AND e.currency = held.currency AND e.vanished_at IS NULL
+          AND e.booked_ms BETWEEN asked.begin_ms AND asked.end_ms
+        ORDER BY e.booked_ms, e.batch_no LIMIT asked.rows_max
+      ) AS here
+      WHERE held.currency IS NOT NULL ORDER BY here.booked_ms, here.batch_no LIMIT asked.rows_max
+    ) AS own`,
 );
+
+/** The entries stored in a window, in time order; the first `rowsMax` of them unless that is null. */
+export const storedIn = async (
+  db: Db,
+  merchantNo: string,
+  window: Window,
+  rowsMax: number | null = null,
+): Promise<StoredEntry[]> => {
+  const [found] = await readStored(db, { ...window, merchantNo, rowsMax });
+  return (found!.rows ?? []).map(([batchNo, bookedMs, line]) => ({ batchNo, bookedMs, line }));
+};
 
 export interface OlderDaysRound {
   readonly read: number;

@@ -6,6 +6,7 @@ import type { BusinessDay, LedgerEntry, Window } from '../ledger/entry.ts';
 import { lengthMs, mergeWindows, subtractWindows, covers } from '../ledger/window.ts';
 import type { LedgerPage } from '../platform/ledger-reader.ts';
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
+import { lineOf } from '../store/entries.ts';
 import { differingDays, storedIn, type OlderDaysRound } from '../store/historical-days.ts';
 import type { Kysely } from 'kysely';
 import { addDays, dayOf, dayWindow } from '../ledger/business-day.ts';
@@ -81,7 +82,7 @@ export async function compareRefused(round: OlderDaysRound, entries: EntriesSour
   const nothing = { round, days: [], hasMore: false };
   if (refused === null) return nothing;
   const { db, merchantNo } = entries;
-  if ((await storedIn(db, { ...refused, merchantNo, rowsMax: ENTRIES_MAX + 1 })).length > ENTRIES_MAX) return nothing;
+  if ((await storedIn(db, merchantNo, refused, ENTRIES_MAX + 1)).length > ENTRIES_MAX) return nothing;
   const { days, hasMore, refused: again } = await compareEntries(entries, refused, refused);
   return { round: withRefused(round, refused, again, now), days, hasMore };
 }
@@ -120,6 +121,9 @@ export function nextPageNum({ read, order }: OlderDaysRound, entries: number): n
   return Math.floor(before / PAGE_SIZE_MAX) + 1;
 }
 
+/** Most entries read in the time span of a page: those on it, and those that it should show as well. */
+const NEAR_MAX = 3 * PAGE_SIZE_MAX;
+
 /**
  * Compares a page of all older and recent days: the round goes on to the last instant of which the page shows all that is
  * stored. It stays where it is if the page leaves a gap, or is no span of time. Named are the days of entries that differ.
@@ -132,14 +136,25 @@ export async function comparePage(
 ): Promise<{ readonly round: OlderDaysRound; readonly days: readonly BusinessDay[] }> {
   const order = orderOf(entries, round.order);
   if (order !== round.order || unreadable.length > 0) return { round: { ...round, order }, days: [] };
-  const days = await differingDays(db, { merchantNo, entries, unreadable: [] });
-  if (days.length > 0) return { round, days };
-  const shown = new Set(entries.map(({ batchNo }) => batchNo));
+  if (entries.length === 0) return { round, days: [] };
+  const times = entries.map(({ bookedMs }) => bookedMs);
   const window = {
     beginMs: Math.max(round.throughMs + 1, windows[0]?.beginMs ?? 0),
-    endMs: Math.max(0, ...entries.map(({ bookedMs }) => bookedMs)),
+    endMs: Math.max(...times),
   };
-  const stored = await storedIn(db, { ...window, merchantNo, rowsMax: 2 * PAGE_SIZE_MAX });
+  const beginMs = Math.min(window.beginMs, ...times);
+  const near = await storedIn(db, merchantNo, { beginMs, endMs: window.endMs }, NEAR_MAX);
+  // Only entries that are not stored as they came have to be searched for.
+  const lines = new Map(near.map(({ batchNo, line }) => [batchNo, line]));
+  const unlike = entries.filter((entry) => lines.get(entry.batchNo) !== lineOf(entry));
+  const days =
+    unlike.length === 0 ? [] : await differingDays(db, { merchantNo, entries: unlike, unreadable: [] });
+  if (days.length > 0) return { round, days };
+  const shown = new Set(entries.map(({ batchNo }) => batchNo));
+  const stored =
+    near.length < NEAR_MAX
+      ? near.filter(({ bookedMs }) => bookedMs >= window.beginMs)
+      : await storedIn(db, merchantNo, window, 2 * PAGE_SIZE_MAX);
   const lacking = stored.find(({ batchNo }) => !shown.has(batchNo));
   const throughMs = (lacking?.bookedMs ?? window.endMs + 1) - 1;
   const compared = stored.filter(({ bookedMs }) => bookedMs <= throughMs).length;
@@ -172,7 +187,7 @@ async function nextWindow(
   if (range === undefined) return null;
   const beginMs = Math.max(range.beginMs, throughMs + 1);
   const endMs = widestMs === null ? range.endMs : Math.min(range.endMs, beginMs + widestMs - 1);
-  const rows = await storedIn(db, { merchantNo, beginMs, endMs, rowsMax: ENTRIES_MAX + 1 });
+  const rows = await storedIn(db, merchantNo, { beginMs, endMs }, ENTRIES_MAX + 1);
   const beyond = rows[ENTRIES_MAX];
   if (beyond === undefined) return { window: { beginMs, endMs }, stored: rows.length };
   const before = rows.filter(({ bookedMs }) => bookedMs < beyond.bookedMs);
@@ -243,7 +258,7 @@ async function differingIn(
   window: Window,
 ): Promise<{ readonly total: number; readonly days: readonly BusinessDay[] } | null> {
   const { db, merchantNo, zone } = source;
-  const stored = await storedIn(db, { ...window, merchantNo, rowsMax: null });
+  const stored = await storedIn(db, merchantNo, window);
   const page = await source.page(window).catch((error: unknown) => {
     if (isRefusal(error)) return null;
     throw error;
