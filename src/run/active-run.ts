@@ -23,6 +23,7 @@ import type { RunCommand, MerchantOutcome } from './report.ts';
 import { UNTRACED, type Trace } from '../host/trace.ts';
 import type { CallMade, Retry } from '../platform/transport.ts';
 import { dayOf, dayWindow } from '../ledger/business-day.ts';
+import type { OnWaiting } from '../platform/waits.ts';
 
 /** Everything a run uses. The caller opens it and closes it. */
 export interface RunDeps {
@@ -56,6 +57,8 @@ export interface RunDeps {
   readonly merchantsAtOnce?: number;
   /** Which merchants have nothing but waits: each lends its place to the next one. If left out, none does. */
   readonly waits?: Waits;
+  /** Told of merchants that wait for the object store. */
+  readonly onWaiting?: OnWaiting;
   readonly signal: AbortSignal;
   readonly onProgress: (progress: Progress) => void;
   /** Where people are notified of what a run finds; left out where no alerts are set up. */

@@ -17,6 +17,7 @@ import { PAGE_SIZE_MAX } from '../platform/wire.ts';
 import type { Settings, SettingsWithoutPlatform } from '../settings/settings.ts';
 import { publishedFormats } from '../statements/formats/all.ts';
 import { openDatabase } from '../store/engine/connection.ts';
+import type { OnWaiting } from '../platform/waits.ts';
 import { createLeaseAsker, type LeaseAsker } from '../store/engine/lease.ts';
 import { onWaitingForAnswer } from '../store/engine/shared-statement.ts';
 import type { Database } from '../store/engine/database.ts';
@@ -43,6 +44,7 @@ export interface PlatformApp extends App, Omit<ReturnType<typeof openPlatform>, 
   readonly settings: Settings;
   /** Which merchants have nothing but waits for the platform, as it changes. */
   readonly waits: Waits;
+  readonly onWaiting: OnWaiting;
   /** Receives the work of this process; no one if it is left out. */
   readonly observer?: Observer;
   /** What its runs tell people with; left out where no alerts are set up. */
@@ -153,6 +155,7 @@ async function withPlatformOf(app: App, settings: Settings, options: AppOptions)
     ...platform,
     settings,
     waits: waits.listen,
+    onWaiting: waits.tell,
     ...(options.observer && { observer: options.observer }),
     ...(alerts !== undefined && { alerts }),
     close: async () => {
@@ -171,11 +174,12 @@ export function runDeps(
   signal: AbortSignal,
   onProgress: (progress: Progress) => void = () => undefined,
 ): RunDeps {
-  const { asksLease, reader, objects, currencies, waits, now, settings } = app;
+  const { asksLease, reader, objects, currencies, waits, onWaiting, now, settings } = app;
   const { merchantsAtOnce, resweepDays, resweepDaysMax, clockToleranceS, checks, signingKey } = settings;
   return {
     db: app.database.db,
-    ...{ asksLease, reader, objects, currencies, waits, now, signal, onProgress, holder: thisHolder() },
+    ...{ asksLease, reader, objects, currencies, waits, onWaiting, now, signal, onProgress },
+    holder: thisHolder(),
     ...{ merchantsAtOnce, resweepDays, resweepDaysMax, clockToleranceS, checks, signingKey },
     zone: settings.platform.timeZone,
     timeZoneTrusted: settings.platform.timeZoneProof === 'trusted',

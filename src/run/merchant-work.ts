@@ -15,7 +15,7 @@ import type { MerchantAccess } from '../platform/ledger-reader.ts';
 import { createJoining, knownAhead } from './known-ahead.ts';
 import type { HeldLeases } from './leases.ts';
 import type { MerchantDays } from './range.ts';
-import { sideBySide } from './side-by-side.ts';
+import { sideBySide, tellingStore } from './side-by-side.ts';
 
 /** What the merchants of a run learn from each other. */
 interface StoreTrouble {
@@ -139,7 +139,9 @@ export async function workOnAll(
       const ownSignal = AbortSignal.any([runSignal, held.lossOf(merchantNo)]);
       const facts = { days: ranges.get(merchantNo)!, known: known.get(merchantNo)! };
       const own = { merchant, merchantNo, ...facts, lease, join };
-      const ownRun = { ...run, deps: { ...deps, signal: ownSignal } };
+      const { objects, onWaiting } = deps;
+      const ownObjects = onWaiting ? tellingStore(objects, merchantNo, onWaiting) : objects;
+      const ownRun = { ...run, deps: { ...deps, objects: ownObjects, signal: ownSignal } };
       const options = { ...how, runSignal, storeTrouble };
       let isPutOff = false;
       try {

@@ -1,4 +1,5 @@
 /** Works on many things side by side, so many at once. One that has nothing but waits lends its place to the next. */
+import type { ObjectStore } from '../objects/object-store.ts';
 import type { OnWaiting } from '../platform/waits.ts';
 
 /** With places lent, so many times `atOnce` may be begun at most, as each needs memory. */
@@ -77,15 +78,54 @@ export async function sideBySide<Item>(
   signal.throwIfAborted();
 }
 
+/**
+ * Hears from several sources that a merchant waits, and that it goes on. It waits as long as one of them says so: what it does
+ * at the same time elsewhere is little.
+ */
 export function createMerchantWaits(): Readonly<{ tell: OnWaiting; listen: Waits }> {
   const listeners = new Set<OnWaiting>();
+  const waiting = new Map<string, number>();
   return {
     tell: (merchantNo, isWaiting) => {
+      const before = waiting.get(merchantNo) ?? 0;
+      const now = before + (isWaiting ? 1 : -1);
+      if (now === 0) waiting.delete(merchantNo);
+      else waiting.set(merchantNo, now);
+      if (before > 0 === now > 0) return;
       for (const listener of listeners) listener(merchantNo, isWaiting);
     },
     listen: (listener) => {
       listeners.add(listener);
       return () => void listeners.delete(listener);
+    },
+  };
+}
+
+/** The store, for one merchant, who is told to wait while it answers; not while it takes in a stream, which has to be made. */
+export function tellingStore(store: ObjectStore, merchantNo: string, tell: OnWaiting): ObjectStore {
+  const waitingFor = async <Result>(answer: Promise<Result>): Promise<Result> => {
+    tell(merchantNo, true);
+    try {
+      return await answer;
+    } finally {
+      tell(merchantNo, false);
+    }
+  };
+  return {
+    ...store,
+    put: (key, content, options) => {
+      const answer = store.put(key, content, options);
+      return typeof content === 'function' ? answer : waitingFor(answer);
+    },
+    head: (key) => waitingFor(store.head(key)),
+    discardUnfinished: (prefix, fence) => waitingFor(store.discardUnfinished(prefix, fence)),
+    survey: async function* (prefix, range) {
+      const listed = store.survey(prefix, range)[Symbol.asyncIterator]();
+      for (;;) {
+        const next = await waitingFor(listed.next());
+        if (next.done === true) return;
+        yield next.value;
+      }
     },
   };
 }

@@ -57,13 +57,14 @@ export async function openRig(serverUrl: string): Promise<Rig> {
       const platform = platforms.get(zone) ?? platformOf(zone);
       platforms.set(zone, platform);
       const signal = new AbortController().signal;
+      const waits = createMerchantWaits();
       const app = {
         ...platform,
         database: { ...database, db },
         reader,
         objects,
         now: () => new Date(nowMs),
-        waits: createMerchantWaits().listen,
+        ...{ waits: waits.listen, onWaiting: waits.tell },
         asksLease: createLeaseAsker(db),
       };
       return {
