@@ -235,6 +235,7 @@ function clientConfig({ s3ForcePathStyle, idleTimeoutMs, env }: ObjectStoreSetti
       ? {}
       : { requestChecksumCalculation: 'WHEN_REQUIRED', responseChecksumValidation: 'WHEN_REQUIRED' }),
     maxAttempts: TRIES_MAX,
+    cacheMiddleware: true,
     requestHandler: {
       connectionTimeout: CONNECT_TIMEOUT_MS,
       socketTimeout: idleTimeoutMs ?? IDLE_TIMEOUT_MS,
