@@ -65,8 +65,7 @@ const only = flags.only?.split(',') ?? null;
 const unknown = only?.filter((one) => !MEASURES.some(({ name }) => name === one)) ?? [];
 const chosen = MEASURES.filter(
   ({ name, isLong }, index) =>
-    (only === null ? takesAll || isLong !== true : only.includes(name)) &&
-    index % parts === nth - 1,
+    (only === null ? takesAll || isLong !== true : only.includes(name)) && index % parts === nth - 1,
 );
 if (chosen.length === 0 || unknown.length > 0) {
   throw new Error(`--only takes some of ${MEASURES.map(({ name }) => name).join(', ')}`);

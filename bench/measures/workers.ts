@@ -30,6 +30,7 @@ const LOOK_EVERY_MS = 20;
 
 export const workers: Measure = {
   name: 'workers',
+  isLong: true,
   measure: async (bench) => {
     const rounds = roundsOf(bench);
     const many = manyMerchants({

@@ -57,7 +57,7 @@ export interface RunDeps {
   readonly merchantsAtOnce?: number;
   /** Which merchants have nothing but waits: each lends its place to the next one. If left out, none does. */
   readonly waits?: Waits;
-  /** Told of merchants that wait for the object store. */
+  /** Called for merchants that wait for the object store. */
   readonly onWaiting?: OnWaiting;
   readonly signal: AbortSignal;
   readonly onProgress: (progress: Progress) => void;

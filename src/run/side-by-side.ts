@@ -101,7 +101,7 @@ export function createMerchantWaits(): Readonly<{ tell: OnWaiting; listen: Waits
   };
 }
 
-/** The store, for one merchant, who is told to wait while it answers; not while it takes in a stream, which has to be made. */
+/** The store, for one merchant, which waits while it answers; not while it takes in a stream, which has to be made. */
 export function tellingStore(store: ObjectStore, merchantNo: string, tell: OnWaiting): ObjectStore {
   const waitingFor = async <Result>(answer: Promise<Result>): Promise<Result> => {
     tell(merchantNo, true);

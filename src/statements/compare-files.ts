@@ -123,10 +123,17 @@ function filesIfUnchanged(
     const read = new Map(stored.map(([key, ...as]) => [key, as]));
     const isUnchanged = ([key, sha256]: readonly [string, string]): boolean => {
       const now = publishedNow?.stored.get(key);
-      const [readSha, bytes, etag] = now === undefined ? (read.get(key) ?? []) : [now.sha256, now.byte_count, now.etag];
+      const [readSha, bytes, etag] =
+        now === undefined ? (read.get(key) ?? []) : [now.sha256, now.byte_count, now.etag];
       const there = listed.get(key);
       files += 1;
-      return there !== undefined && there.etag !== null && readSha === sha256 && there.bytes === bytes && there.etag === etag;
+      return (
+        there !== undefined &&
+        there.etag !== null &&
+        readSha === sha256 &&
+        there.bytes === bytes &&
+        there.etag === etag
+      );
     };
     const signed: [string, string][] =
       signature === null ? [] : [[signatureKey(merchantNo, day), sha256Of(signature)]];

@@ -408,7 +408,9 @@ const saving = (asks: readonly ToSave[], held: RawBuilder<unknown>): RawBuilder<
 
 /** The days of each, with its place from 1. */
 function dayRows(daysOfEach: readonly (readonly CurrencyDay[])[]): RawBuilder<unknown> {
-  const days = daysOfEach.flatMap((own, at) => own.map(({ currency, day }) => ({ currency, day, nth: at + 1 })));
+  const days = daysOfEach.flatMap((own, at) =>
+    own.map(({ currency, day }) => ({ currency, day, nth: at + 1 })),
+  );
   return sql`unnest(
     ${arrayLiteral(days.map(({ nth }) => nth))}::int[], ${arrayLiteral(days.map(({ currency }) => currency))}::text[],
     ${arrayLiteral(days.map(({ day }) => day))}::date[]

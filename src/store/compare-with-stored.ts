@@ -46,9 +46,7 @@ export async function compareWithStored(db: Db, readings: readonly WindowToStore
   const asked = { merchantNo: readings[0]!.merchantNo, readings };
   const polled = await poll(db, asked);
   const isNew = (at: number): boolean => polled[at]!.count === 0;
-  const isSame = readings.every(
-    ({ reading }, at) => isNew(at) || areStored(reading.entries, polled[at]!),
-  );
+  const isSame = readings.every(({ reading }, at) => isNew(at) || areStored(reading.entries, polled[at]!));
   const differing = isSame ? null : await findDiffering(db, asked);
   const toStore = new Set(differing?.toStore);
   return readings.map(({ reading }, at) => {

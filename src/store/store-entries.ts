@@ -64,7 +64,10 @@ const writerRows = askedRows<Writer>({
 });
 
 /** A subquery with rows `(nth, merchant_no, run_id, at)` of those writers whose places are in `held`: see `heldLeases`. */
-export const heldWriters = (writers: readonly Writer[], held: RawBuilder<unknown>): RawBuilder<unknown> => sql`(
+export const heldWriters = (
+  writers: readonly Writer[],
+  held: RawBuilder<unknown>,
+): RawBuilder<unknown> => sql`(
   SELECT nth, merchant_no, run_id, at FROM ${writerRows(writers)} JOIN ${held} AS own USING (nth))`;
 
 /** The entries as rows with the alias `sent`. */

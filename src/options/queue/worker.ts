@@ -5,7 +5,7 @@ import { LeaseHeld } from '../../store/engine/lease.ts';
 import { type ClaimedJob, attemptOf, affectedBy, giveBack, isEmpty } from './jobs.ts';
 import { LANES, type Lane, type MerchantJob, type Queue } from './queue.ts';
 
-const ASK_EVERY_MS = 1_000;
+const ASK_EVERY_MS = 300;
 const MAINTENANCE_EVERY_MS = 10_000;
 /** A stopping worker may finish its jobs within this time. The others go back to the queue. */
 const FINISH_WITHIN_MS = 10_000;

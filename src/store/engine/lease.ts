@@ -9,7 +9,7 @@ import { DatabaseLocked } from './errors.ts';
 import { hasExited } from '../../host/process-identity.ts';
 import { type Db, type Trx, rowsOf, arrayLiteral } from './database.ts';
 import { LEASE_LOCK_MS } from './retry.ts';
-import { askedRows } from './shared-statement.ts';
+import { askedRows, shared } from './shared-statement.ts';
 
 export interface Lease {
   readonly name: string;
@@ -183,13 +183,16 @@ const attemptRows = askedRows<Attempt>({
 
 /**
  * A subquery of the places `nth`, from 1, of those attempts whose lease is held. For a write of a single statement, during which
- * no process can take these leases over. Of several, those whose row someone has locked are left out; a single one is waited for.
+ * no process can take these leases over. A row that someone has locked is waited for, or, if `skipsLocked`, left out.
  */
-export const heldLeases = (attempts: readonly Attempt[]): RawBuilder<unknown> => sql`(
+export const heldLeases = (
+  attempts: readonly Attempt[],
+  { skipsLocked = false } = {},
+): RawBuilder<unknown> => sql`(
   SELECT asked.nth FROM ${attemptRows(attempts)} CROSS JOIN LATERAL (
     SELECT FROM lease WHERE name = asked.lease AND epoch = asked.epoch AND expires_at IS NOT NULL
       AND void_through < asked.attempt
-    FOR SHARE ${attempts.length === 1 ? sql`` : sql`SKIP LOCKED`}
+    FOR SHARE ${skipsLocked ? sql`SKIP LOCKED` : sql``}
   ) AS own)`;
 
 /** Stands where `heldLeases` does in a statement of a transaction that has asserted the one lease. */
@@ -332,53 +335,24 @@ export async function heldStill(trx: Trx, leases: readonly Lease[]): Promise<Lea
 /** Throws `LeaseLost` unless the lease is held at a moment after the question. */
 export type LeaseAsker = (lease: Lease) => Promise<void>;
 
-interface Question {
-  readonly lease: Lease;
-  readonly resolve: (answer: Promise<void> | undefined) => void;
-  readonly reject: (error: unknown) => void;
-}
-
 /**
- * Returns an asker for any number of leases of this process. Questions of the same moment share a statement, and so do
- * later ones wait for the next answer, as an answer counts only if its statement was
- * sent after the question. A failed statement fails the questions it was sent for, and no others.
+ * Returns an asker for any number of leases of this process. Those that ask at about the same time share a statement, which is sent after
+ * each of them asked. One whose lease does not show as held is asked for alone, so that no other waits for whoever has it locked.
  */
-export function createLeaseAsker(db: Db): LeaseAsker {
-  let waiting: Question[] = [];
-  let isAsking = false;
-  const askAll = async (): Promise<void> => {
-    isAsking = true;
-    // Lets others of this moment ask as well.
-    await Promise.resolve();
-    while (waiting.length > 0) {
-      const questions = waiting;
-      waiting = [];
-      await answer(db, questions);
-    }
-    isAsking = false;
+export const createLeaseAsker =
+  (db: Db): LeaseAsker =>
+  async (lease) => {
+    const merchantNo = lease.name.slice(merchantLease('').length);
+    if (!(await isHeld(db, { merchantNo, lease }))) await askLease(db, lease);
   };
-  return (lease) =>
-    new Promise<void>((resolve, reject) => {
-      waiting.push({ lease, resolve, reject });
-      if (!isAsking) void askAll();
-    });
-}
 
-/** Answers each question. Never throws. */
-async function answer(db: Db, questions: readonly Question[]): Promise<void> {
-  const leases = new Map(questions.map(({ lease }) => [keyOf(lease), lease]));
-  let held: ReadonlySet<string>;
-  try {
-    held = await heldOf(db, [...leases.values()]);
-  } catch (error) {
-    for (const { reject } of questions) reject(error);
-    return;
-  }
-  // A lease that does not show as held is asked for alone, so that no other question waits for whoever locks it.
-  const alone = new Map<string, Promise<void>>();
-  for (const [key, lease] of leases) if (!held.has(key)) alone.set(key, askLease(db, lease));
-  for (const { lease, resolve } of questions) resolve(alone.get(keyOf(lease)));
-}
+const isHeld = shared<{ readonly merchantNo: string; readonly lease: Lease }, boolean>(async (db, asks) => {
+  const held = await heldOf(
+    db,
+    asks.map(({ lease }) => lease),
+  );
+  return asks.map(({ lease }) => held.has(keyOf(lease)));
+});
 
 const keyOf = ({ name, epoch }: Pick<Lease, 'name' | 'epoch'>): string => `${epoch} ${name}`;
 

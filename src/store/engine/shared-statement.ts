@@ -13,6 +13,8 @@ import { isConnectionError, isContention } from './errors.ts';
 const TURNS_MAX = 16;
 /** Most questions of one statement. */
 const QUESTIONS_MAX = 64;
+/** What a kind gains each time that others are sent before it, counted as questions: one that is rare has its turn as well. */
+const PASSED_OVER_COUNTS = 4;
 
 interface Question<Ask, Answer> {
   readonly ask: Ask;
@@ -25,14 +27,20 @@ interface Kind<Ask, Answer> {
   readonly answer: (db: Db, asks: readonly Ask[]) => Promise<readonly Answer[]>;
 }
 
-/** Told of a merchant whose question waits for its answer, and again when it has it. */
+/** Called for a merchant whose question waits for its answer, and again when it has it. */
 type OnWaiting = (merchantNo: string, isWaiting: boolean) => void;
+
+interface Waiting {
+  readonly questions: Question<never, never>[];
+  /** How often others were sent before these. */
+  passedOver: number;
+}
 
 /** The questions to one database that wait. */
 class Sharing {
   onWaiting: OnWaiting = () => undefined;
   readonly #db: Db;
-  readonly #waiting = new Map<Kind<never, unknown>, Question<never, never>[]>();
+  readonly #waiting = new Map<Kind<never, unknown>, Waiting>();
   #isUnderWay = false;
   #isCalled = false;
   #arrived = 0;
@@ -53,11 +61,11 @@ class Sharing {
 
   #enqueue<Ask, Answer>(kind: Kind<Ask, Answer>, ask: Ask): Promise<Answer> {
     return new Promise<Answer>((resolve, reject) => {
-      const waiting = this.#waiting.get(kind) as Question<Ask, Answer>[] | undefined;
-      const question = { ask, resolve, reject };
+      const question = { ask, resolve, reject } as never;
+      const waiting = this.#waiting.get(kind);
+      if (waiting === undefined) this.#waiting.set(kind, { questions: [question], passedOver: 0 });
+      else waiting.questions.push(question);
       this.#arrived += 1;
-      if (waiting === undefined) this.#waiting.set(kind, [question as never]);
-      else waiting.push(question);
       if (this.#isCalled) return;
       this.#isCalled = true;
       // Lets others of this moment ask as well.
@@ -67,23 +75,28 @@ class Sharing {
 
   #wait(turns: number, arrived: number): void {
     setImmediate(() => {
-      if (this.#arrived > arrived && turns < TURNS_MAX) return this.#wait(turns + 1, this.#arrived);
-      this.#isCalled = false;
-      this.#send();
+      if (this.#arrived > arrived && turns < TURNS_MAX) {
+        this.#wait(turns + 1, this.#arrived);
+      } else {
+        this.#isCalled = false;
+        this.#send();
+      }
     });
   }
 
   /** Sends what most are waiting for, unless a shared statement is under way: with several, each would carry fewer questions. */
   #send(): void {
     if (this.#isUnderWay || this.#waiting.size === 0) return;
-    const [kind, waiting] = [...this.#waiting].reduce((most, one) =>
-      one[1].length > most[1].length ? one : most,
+    const rankOf = ({ questions, passedOver }: Waiting) => questions.length + PASSED_OVER_COUNTS * passedOver;
+    const [kind, { questions }] = [...this.#waiting].reduce((most, one) =>
+      rankOf(one[1]) > rankOf(most[1]) ? one : most,
     );
     this.#waiting.delete(kind);
-    const later = waiting.splice(QUESTIONS_MAX);
-    if (later.length > 0) this.#waiting.set(kind, later);
+    for (const other of this.#waiting.values()) other.passedOver += 1;
+    const later = questions.splice(QUESTIONS_MAX);
+    if (later.length > 0) this.#waiting.set(kind, { questions: later, passedOver: 0 });
     this.#isUnderWay = true;
-    void this.#answer(kind, waiting).finally(() => {
+    void this.#answer(kind, questions).finally(() => {
       this.#isUnderWay = false;
       this.#send();
     });
@@ -114,9 +127,9 @@ function sharingOf(db: Db): Sharing {
   return sharing;
 }
 
-/** Has a caller told whenever a merchant has to wait for an answer. */
-export function onWaitingForAnswer(db: Db, tell: OnWaiting): void {
-  sharingOf(db).onWaiting = tell;
+/** Has this called whenever a merchant has to wait for an answer, and when it has it. */
+export function onWaitingForAnswer(db: Db, onWaiting: OnWaiting): void {
+  sharingOf(db).onWaiting = onWaiting;
 }
 
 interface OfMerchant {

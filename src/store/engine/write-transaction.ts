@@ -87,18 +87,20 @@ type SendAll<Ask, Result> = (
 
 /**
  * Returns a function that writes what is asked as `writeStatement` does, under the lease; several of different leases share
- * a statement. One whose lease does not show as held is sent again alone, and so is one whose answer was lost.
+ * a statement, which waits for no lock of a lease. One whose lease does not show as held is sent again alone, and so is one whose
+ * answer was lost.
  */
 export function sharedWrite<Ask extends { readonly merchantNo: string }, Result>(
   send: SendAll<Ask, Result>,
 ): (db: Db, lease: Lease, ask: Ask) => Promise<Result> {
-  const together = shared<Attempt & { readonly merchantNo: string; readonly ask: Ask }, Result | null>((db, all) =>
-    send(
-      db,
-      all.map(({ ask }) => ask),
-      heldLeases(all),
-      false,
-    ),
+  const together = shared<Attempt & { readonly merchantNo: string; readonly ask: Ask }, Result | null>(
+    (db, all) =>
+      send(
+        db,
+        all.map(({ ask }) => ask),
+        heldLeases(all),
+        false,
+      ),
   );
   return (db, lease, ask) =>
     writeAttempts(db, lease, async (attempt, isAgain) => {

@@ -3,7 +3,14 @@ import { sql } from 'kysely';
 import type { BusinessDay } from '../../ledger/entry.ts';
 import { arrayLiteral, type Db, type Trx, rowsOf } from '../engine/database.ts';
 import { sharedRead } from '../engine/shared-statement.ts';
-import { publishedAccounts, rowFrom, statementJson, SUMMARY_COLUMNS, type StatementRow, type SummaryRow } from './statements.ts';
+import {
+  publishedAccounts,
+  rowFrom,
+  statementJson,
+  SUMMARY_COLUMNS,
+  type StatementRow,
+  type SummaryRow,
+} from './statements.ts';
 
 /** A day's manifest as it must be in the store. */
 export interface ManifestRow {
