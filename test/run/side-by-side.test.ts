@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { sideBySide, type Waits } from '../../src/run/side-by-side.ts';
+import type { ObjectStore } from '../../src/objects/object-store.ts';
+import { createMerchantWaits, sideBySide, tellingStore, type Waits } from '../../src/run/side-by-side.ts';
 
 /** Work that is begun and ends when the test says so. */
 function controlled() {
@@ -77,4 +78,110 @@ test('after a failure none is begun any more, those at work are waited for, and 
   await fail('B');
   expect(await all).toBe('Error: A fails');
   expect(begun).toEqual(['A', 'B']);
+});
+
+test('one that waits for two sources lends its place until both are over', async () => {
+  const { begun, work, end } = controlled();
+  const { tell, listen } = createMerchantWaits();
+  const all = sideBySide(['A', 'B', 'C', 'D'], options(listen), work);
+  tell('A', true);
+  tell('A', true);
+  expect(begun).toEqual(['A', 'B', 'C']);
+  tell('A', false);
+  await end('B');
+  // A still waits for one of them.
+  expect(begun).toEqual(['A', 'B', 'C', 'D']);
+  tell('A', false);
+  await end('C');
+  for (const name of ['A', 'D']) await end(name);
+  await all;
+});
+
+test('one that waits for two sources is reported once as waiting and once as going on, to all who listen', () => {
+  const { tell, listen } = createMerchantWaits();
+  const reported: string[] = [];
+  const stop = listen((name, isWaiting) => reported.push(`${name} ${isWaiting ? 'waits' : 'goes on'}`));
+  const others: string[] = [];
+  listen((name) => others.push(name));
+  tell('A', true);
+  tell('B', true);
+  tell('A', true);
+  tell('A', false);
+  tell('B', false);
+  tell('A', false);
+  tell('A', true);
+  expect(reported).toEqual(['A waits', 'B waits', 'B goes on', 'A goes on', 'A waits']);
+  stop();
+  tell('A', false);
+  expect(reported).toHaveLength(5);
+  expect(others).toEqual(['A', 'B', 'B', 'A', 'A', 'A']);
+});
+
+/** A store that notes when it has answered, and fails on keys that say so. */
+function notedStore(seen: string[]): ObjectStore {
+  const answer = async <Result>(key: string, result: Result): Promise<Result> => {
+    await new Promise(setImmediate);
+    if (key.startsWith('lost')) throw new Error('the store fails');
+    seen.push('answered');
+    return result;
+  };
+  const digest = { bytes: 1, sha256: 'x', etag: 'e' };
+  return {
+    location: 'here',
+    check: () => answer('', undefined),
+    put: (key) => answer(key, digest),
+    get: (key) => answer(key, null),
+    digest: (key) => answer(key, digest),
+    head: (key) => answer(key, { bytes: 1, etag: 'e' }),
+    survey: async function* (prefix) {
+      for (const name of [1, 2])
+        yield await answer(prefix, { key: `${prefix}/${name}`, bytes: 1, etag: 'e' });
+    },
+    discardUnfinished: (prefix) => answer(prefix, undefined),
+  };
+}
+const FENCE = { epoch: 1, assertHeld: () => Promise.resolve() };
+type Call = (store: ObjectStore, key: string, seen: string[]) => Promise<unknown>;
+const survey: Call = async (store, prefix, seen) => {
+  for await (const { key } of store.survey(prefix)) seen.push(key);
+};
+const ONCE = ['waits', 'answered', 'goes on'];
+
+test.each<[string, Call, readonly string[], readonly string[]]>([
+  ['waits for the head of an object', (store, key) => store.head(key), ONCE, ['waits', 'goes on']],
+  [
+    'waits for bytes to be stored',
+    (store, key) => store.put(key, Buffer.from('x')),
+    ONCE,
+    ['waits', 'goes on'],
+  ],
+  [
+    'waits for the removal of unfinished writes',
+    (store, key) => store.discardUnfinished(key, FENCE),
+    ONCE,
+    ['waits', 'goes on'],
+  ],
+  [
+    'waits for each object of a survey, and not while it works on one',
+    survey,
+    [...ONCE, 'key/1', ...ONCE, 'key/2', 'waits', 'goes on'],
+    ['waits', 'goes on'],
+  ],
+  [
+    'does not wait while a stream is stored, which it makes itself',
+    (store, key) => store.put(key, async function* () {}),
+    ['answered'],
+    [],
+  ],
+])('a merchant %s, also if the store fails', async (_, call, well, failed) => {
+  const seen: string[] = [];
+  const store = tellingStore(notedStore(seen), 'M', (merchantNo, isWaiting) => {
+    expect(merchantNo).toBe('M');
+    seen.push(isWaiting ? 'waits' : 'goes on');
+  });
+  await call(store, 'key', seen);
+  expect(seen).toEqual(well);
+  seen.length = 0;
+  await expect(call(store, 'lost', seen)).rejects.toThrow('the store fails');
+  expect(seen).toEqual(failed);
 });
