@@ -121,10 +121,14 @@ export function tellingStore(store: ObjectStore, merchantNo: string, tell: OnWai
     discardUnfinished: (prefix, fence) => waitingFor(store.discardUnfinished(prefix, fence)),
     survey: async function* (prefix, range) {
       const listed = store.survey(prefix, range)[Symbol.asyncIterator]();
-      for (;;) {
-        const next = await waitingFor(listed.next());
-        if (next.done === true) return;
-        yield next.value;
+      try {
+        for (;;) {
+          const next = await waitingFor(listed.next());
+          if (next.done === true) return;
+          yield next.value;
+        }
+      } finally {
+        await listed.return?.();
       }
     },
   };

@@ -4,7 +4,7 @@
  */
 import { sql, type RawBuilder } from 'kysely';
 import { arrayLiteral, type Db, rowsOf } from './database.ts';
-import { isConnectionError, isContention } from './errors.ts';
+import { isConnectionError, isContention, StoreUnreachable } from './errors.ts';
 
 /**
  * As long as each turn of the event loop brings another question, so many turns are waited for further ones: they come while
@@ -111,7 +111,8 @@ class Sharing {
       questions.forEach(({ resolve }, at) => resolve(answers[at] as never));
     } catch (error) {
       // One of them alone may be the cause. Where the connection is, each caller knows what to do.
-      const isOfOne = questions.length > 1 && !isConnectionError(error) && !isContention(error);
+      const isOfAll = isConnectionError(error) || isContention(error) || error instanceof StoreUnreachable;
+      const isOfOne = questions.length > 1 && !isOfAll;
       for (const question of questions)
         if (isOfOne) await this.#answer(kind, [question]);
         else question.reject(error);

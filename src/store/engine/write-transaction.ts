@@ -86,21 +86,21 @@ type SendAll<Ask, Result> = (
 ) => Promise<readonly (Result | null)[]>;
 
 /**
- * Returns a function that writes what is asked as `writeStatement` does, under the lease; several of different leases share
+ * Returns a function that writes what is asked as `writeStatement` does, under the lease; several of different merchants share
  * a statement, which waits for no lock of a lease. One whose lease does not show as held is sent again alone, and so is one whose
- * answer was lost.
+ * answer was lost, and what a merchant asks twice.
  */
 export function sharedWrite<Ask extends { readonly merchantNo: string }, Result>(
   send: SendAll<Ask, Result>,
 ): (db: Db, lease: Lease, ask: Ask) => Promise<Result> {
   const together = shared<Attempt & { readonly merchantNo: string; readonly ask: Ask }, Result | null>(
-    (db, all) =>
-      send(
-        db,
-        all.map(({ ask }) => ask),
-        heldLeases(all),
-        false,
-      ),
+    async (db, all) => {
+      const firsts = [...Map.groupBy(all, ({ merchantNo }) => merchantNo).values()].map(([first]) => first!);
+      const asks = firsts.map(({ ask }) => ask);
+      const results = await send(db, asks, heldLeases(firsts, { skipsLocked: true }), false);
+      const resultOf = new Map(firsts.map((one, at) => [one, results[at]]));
+      return all.map((one) => resultOf.get(one) ?? null);
+    },
   );
   return (db, lease, ask) =>
     writeAttempts(db, lease, async (attempt, isAgain) => {
