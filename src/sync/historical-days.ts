@@ -64,6 +64,8 @@ export interface TotalDiffers extends Days {
 export interface HistoricalCheck extends Days {
   readonly total: number;
   readonly stored: number;
+  /** Of the first of the older ranges alone; 0 if there are none. */
+  readonly storedOlder: number;
   readonly differing: readonly BusinessDay[];
   readonly alsoDiffering: readonly TotalDiffers[];
   readonly hasMore: boolean;
@@ -140,7 +142,7 @@ async function compare(options: HistoricalCheckOptions, source: Source): Promise
   return {
     ...asked,
     total: main.total ?? main.stored,
-    stored: main.stored,
+    ...{ stored: main.stored, storedOlder },
     differing: named.slice(0, DIFFERING_DAYS_MAX),
     alsoDiffering: also.differing,
     hasMore,

@@ -81,7 +81,10 @@ export async function historicalDaysOf(
     again === null ? stored : await countStored(deps.db, merchantNo, windowOf({ from, to }, deps.zone));
   const isHeld = total === storedNow;
   if (days !== undefined) {
-    const storedOlder = await countByFigures(deps.db, merchantNo, days, windowOf(days, deps.zone));
+    const storedOlder =
+      again === null
+        ? check.storedOlder
+        : await countByFigures(deps.db, merchantNo, days, windowOf(days, deps.zone));
     const olderTotal = Math.max(0, storedOlder + total - storedNow);
     outcome.historicalCompared = { ...days, total: olderTotal, isHeld, checkedAt: deps.now(), round };
     if (isHeld && from === days.from && check.alsoDiffering.length === 0 && round.refused === null)
