@@ -235,6 +235,7 @@ function clientConfig({ s3ForcePathStyle, idleTimeoutMs, env }: ObjectStoreSetti
       ? {}
       : { requestChecksumCalculation: 'WHEN_REQUIRED', responseChecksumValidation: 'WHEN_REQUIRED' }),
     maxAttempts: TRIES_MAX,
+    // Resolved once for each kind of call, which is a part of its cost. So all of it is added before the first call.
     cacheMiddleware: true,
     requestHandler: {
       connectionTimeout: CONNECT_TIMEOUT_MS,

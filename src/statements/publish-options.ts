@@ -68,8 +68,6 @@ export class PublishedNow {
   readonly stored = new Map<string, StoredRow>();
   /** Days that had nothing published before: each of their files was written and read back in this run. */
   readonly newDays = new Set<BusinessDay>();
-  /** Days of which rows or manifests may have been written in this run. */
-  readonly touched = new Set<BusinessDay>();
 
   get settled(): readonly SettledDay[] {
     return [...this.#settled.values()];
@@ -95,7 +93,7 @@ export class PublishedNow {
   }
 
   clear(): void {
-    for (const all of [this.#settled, this.stored, this.newDays, this.touched]) all.clear();
+    for (const all of [this.#settled, this.stored, this.newDays]) all.clear();
   }
 }
 

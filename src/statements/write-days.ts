@@ -214,7 +214,6 @@ async function recordRows(
   days: readonly NamedFiles[],
   { db, lease, publishedNow }: PublishDayOptions,
 ): Promise<readonly AccountOnDay[]> {
-  for (const { day } of days) publishedNow?.touched.add(day);
   const written = days.flatMap((day) => day.written);
   const summaries = days.flatMap(({ summary }) => summary ?? []);
   const manifests = days.filter(({ manifest }) => manifest.isNew).map(({ manifest }) => manifest.row);

@@ -6,6 +6,7 @@ import type { ChainedDay } from '../ledger/chain/account-days.ts';
 import { ofAccounts } from './account-filter.ts';
 import { arrayLiteral, type Db, type Trx, rowOf, rowsOf, type ValueOrSql } from './engine/database.ts';
 import type { AccountDay as AccountDayTable } from './engine/schema.ts';
+import type { Columns } from './engine/shared-statement.ts';
 import { otherClosingsText } from '../ledger/chain/figures.ts';
 import { chainedTogether, daysChainedBefore } from '../ledger/chain/days-together.ts';
 import { heldCurrencies } from './entries.ts';
@@ -38,6 +39,20 @@ export const figuredCurrencies = (merchantNo: ValueOrSql): RawBuilder<unknown> =
   SELECT (SELECT d.currency FROM account_day d
     WHERE d.merchant_no = ${merchantNo} AND d.currency > figured.currency ORDER BY d.currency LIMIT 1)
   FROM figured WHERE figured.currency IS NOT NULL`;
+
+export interface DayAsked {
+  readonly day: BusinessDay;
+  readonly window: Window;
+}
+
+/** The days of a question as columns, and as rows `part (day, begin_ms, end_ms)` of a query about a row `asked`. */
+export const DAY_LISTS: Columns<{ readonly days: readonly DayAsked[] }> = {
+  days: ['text', ({ days }) => arrayLiteral(days.map(({ day }) => day))],
+  begins: ['text', ({ days }) => arrayLiteral(days.map(({ window }) => window.beginMs))],
+  ends: ['text', ({ days }) => arrayLiteral(days.map(({ window }) => window.endMs))],
+};
+export const DAYS_ASKED = sql`
+  unnest(asked.days::date[], asked.begins::bigint[], asked.ends::bigint[]) AS part (day, begin_ms, end_ms)`;
 
 /** Stored days read at once: a long cascade makes few queries, a short one reads few rows. */
 export const DAYS_FROM = 50;

@@ -5,7 +5,7 @@ import type { LedgerEntry, Window } from '../ledger/entry.ts';
 import { EVERY_CURRENCY, ofMerchants, storedCurrency } from './account-filter.ts';
 import { arrayLiteral, type Db, type Trx, rowsOf } from './engine/database.ts';
 import { HELD_ALREADY } from './engine/lease.ts';
-import { sharedRead } from './engine/shared-statement.ts';
+import { sharedRead, withPlaces } from './engine/shared-statement.ts';
 import { heldWriters } from './store-entries.ts';
 import type { WindowToStore } from './compare-with-stored.ts';
 
@@ -91,7 +91,7 @@ export function keptCertificates(
 }
 
 function sentCertificates(readingsOfEach: readonly (readonly WindowToStore[])[]): RawBuilder<unknown> {
-  const readings = readingsOfEach.flatMap((own, at) => own.map((one) => ({ ...one, nth: at + 1 })));
+  const readings = withPlaces(readingsOfEach);
   const column = (value: (one: (typeof readings)[number]) => string | number | null) =>
     arrayLiteral(readings.map(value));
   const distinct = (entries: readonly LedgerEntry[]): number =>
@@ -308,7 +308,6 @@ export interface SeenWindow extends Window {
 /** The windows that end inside the given one, in order. Goes along sync_window_end, so older ones cost nothing. */
 export const seenWindows = sharedRead<Window & { readonly merchantNo: string }, SeenWindow>(
   {
-    merchant_no: ['text', ({ merchantNo }) => merchantNo],
     begin_ms: ['bigint', ({ beginMs }) => beginMs],
     end_ms: ['bigint', ({ endMs }) => endMs],
   },

@@ -8,9 +8,12 @@ import { PROVEN_SPANS } from './certificates.ts';
 import type { Chosen } from '../ledger/account-filter.ts';
 import { addDays } from '../ledger/business-day.ts';
 import {
+  DAYS_ASKED,
   DAYS_BEFORE,
   DAYS_FROM,
   dayFigures,
+  DAY_LISTS,
+  type DayAsked,
   daysAround,
   figuredCurrencies,
   type DayFigures,
@@ -19,14 +22,14 @@ import {
   figureColumns,
 } from './account-days.ts';
 import { arrayLiteral, type Db, rowsOf, type Trx } from './engine/database.ts';
-import { askedRows, sharedRead } from './engine/shared-statement.ts';
+import { ASKED_MERCHANT, sharedRead, withPlaces } from './engine/shared-statement.ts';
 import { CHAIN_BATCH, chainEntriesOf, type ChainBatch, type FirstEntries } from './entries.ts';
 import { firstWithBalance } from './ledger-past.ts';
 import { publishedAccounts } from './statements/statements.ts';
 import { ALL_TIME } from '../ledger/window.ts';
 import { EVERY_CURRENCY } from './account-filter.ts';
 import { forgetSum } from './historical-days.ts';
-import { HELD_ALREADY, type Lease } from './engine/lease.ts';
+import { HELD_ALREADY, heldMerchants, type Lease } from './engine/lease.ts';
 import { sharedWrite } from './engine/write-transaction.ts';
 
 export interface ChainFacts {
@@ -98,7 +101,7 @@ interface ToChainAsked {
   readonly merchantNo: string;
   readonly currencies: Chosen;
   /** Days whose entries are read if they changed or have no figures yet, in order, each with its window. */
-  readonly days: readonly { readonly day: BusinessDay; readonly window: Window }[];
+  readonly days: readonly DayAsked[];
   readonly within: Window;
 }
 
@@ -144,8 +147,6 @@ const FIGURES = sql`json_build_object(${STATED}, 'last_batch_no', last_batch_no,
 const FIGURES_OF_STATEMENT = sql`json_build_object(${STATED}, 'last_batch_no', NULL, 'last_booked_ms', NULL,
   'other_closings', other_closings, 'clean_end', true, 'jumps_in', false)`;
 
-const ASKED = sql`asked.merchant_no`;
-
 /** The accounts with figures, with changed days or with statements: `first` is where they are checked, `since` where a gap may be. */
 const ACCOUNTS_KNOWN = sql`
       SELECT own.currency, own.changed, own.last, coalesce(own.first, own.last, own.begun) AS first, own.begun,
@@ -153,11 +154,11 @@ const ACCOUNTS_KNOWN = sql`
         asked.begin_ms, asked.end_ms
       FROM (
         SELECT known.currency,
-          (SELECT day FROM account_day d WHERE d.merchant_no = ${ASKED} AND d.currency = known.currency
+          (SELECT day FROM account_day d WHERE d.merchant_no = ${ASKED_MERCHANT} AND d.currency = known.currency
            ORDER BY day LIMIT 1) AS begun,
           ${listOf(DAY, sql`changed WHERE changed.currency = known.currency`)} AS changed,
           (SELECT min(day) FROM changed WHERE changed.currency = known.currency) AS first,
-          (SELECT day FROM account_day d WHERE d.merchant_no = ${ASKED} AND d.currency = known.currency
+          (SELECT day FROM account_day d WHERE d.merchant_no = ${ASKED_MERCHANT} AND d.currency = known.currency
            ORDER BY day DESC LIMIT 1) AS last
         FROM (
           SELECT currency FROM figured UNION SELECT currency FROM changed UNION SELECT currency FROM published
@@ -165,7 +166,7 @@ const ACCOUNTS_KNOWN = sql`
         WHERE known.currency IS NOT NULL
           AND (asked.chosen IS NULL OR known.currency = ANY (asked.chosen::text[]))
       ) AS own LEFT JOIN ledger_cursor AS gapless
-        ON gapless.merchant_no = ${ASKED} AND gapless.currency = own.currency`;
+        ON gapless.merchant_no = ${ASKED_MERCHANT} AND gapless.currency = own.currency`;
 
 /**
  * Reads all that chaining a merchant's changed days mostly needs, in one statement: most nights nothing else is asked.
@@ -179,35 +180,32 @@ export const daysToChain = async (db: Db, asked: ToChainAsked): Promise<AccountT
 
 const readToChain = sharedRead<ToChainAsked, Row>(
   {
-    merchant_no: ['text', ({ merchantNo }) => merchantNo],
     chosen: ['text', ({ currencies }) => (currencies === null ? null : arrayLiteral(currencies))],
-    days: ['text', ({ days }) => arrayLiteral(days.map(({ day }) => day))],
-    begins: ['text', ({ days }) => arrayLiteral(days.map(({ window }) => window.beginMs))],
-    ends: ['text', ({ days }) => arrayLiteral(days.map(({ window }) => window.endMs))],
+    ...DAY_LISTS,
     begin_ms: ['bigint', ({ within }) => within.beginMs],
     end_ms: ['bigint', ({ within }) => within.endMs],
   },
   sql`
-    WITH RECURSIVE figured (currency) AS (${figuredCurrencies(ASKED)}
-    ), ${publishedAccounts(ASKED, 'published')}, changed AS MATERIALIZED (
+    WITH RECURSIVE figured (currency) AS (${figuredCurrencies(ASKED_MERCHANT)}
+    ), ${publishedAccounts(ASKED_MERCHANT, 'published')}, changed AS MATERIALIZED (
       SELECT currency, day, row_number() OVER (ORDER BY currency, day) AS nth
-      FROM changed_day WHERE merchant_no = ${ASKED}
+      FROM changed_day WHERE merchant_no = ${ASKED_MERCHANT}
     ), part AS MATERIALIZED (
-      SELECT * FROM unnest(asked.days::date[], asked.begins::bigint[], asked.ends::bigint[]) AS part (day, begin_ms, end_ms)
+      SELECT * FROM ${DAYS_ASKED}
     ), account AS MATERIALIZED (${ACCOUNTS_KNOWN})
-    SELECT account.*, ${chainFactColumns(ASKED)},
-      coalesce((SELECT json_agg(last.figures ORDER BY bare.day) FROM (${statedWithoutFigures(ASKED)}) AS bare CROSS JOIN LATERAL (
+    SELECT account.*, ${chainFactColumns(ASKED_MERCHANT)},
+      coalesce((SELECT json_agg(last.figures ORDER BY bare.day) FROM (${statedWithoutFigures(ASKED_MERCHANT)}) AS bare CROSS JOIN LATERAL (
         SELECT ${FIGURES_OF_STATEMENT} AS figures FROM statement
-        WHERE merchant_no = ${ASKED} AND currency = account.currency AND day = bare.day
+        WHERE merchant_no = ${ASKED_MERCHANT} AND currency = account.currency AND day = bare.day
         ORDER BY revision DESC LIMIT 1
       ) AS last), '[]') AS statements,
       coalesce((SELECT json_agg(near.figures ORDER BY near.day) FROM (
         (SELECT day, ${FIGURES} AS figures FROM account_day
-         WHERE merchant_no = ${ASKED} AND currency = account.currency AND day < account.first
+         WHERE merchant_no = ${ASKED_MERCHANT} AND currency = account.currency AND day < account.first
          ORDER BY day DESC LIMIT ${sql.lit(DAYS_BEFORE)})
         UNION ALL
         (SELECT day, ${FIGURES} AS figures FROM account_day
-         WHERE merchant_no = ${ASKED} AND currency = account.currency AND day >= account.first
+         WHERE merchant_no = ${ASKED_MERCHANT} AND currency = account.currency AND day >= account.first
          ORDER BY day LIMIT ${sql.lit(DAYS_FROM)})
       ) AS near), '[]') AS around,
       coalesce((SELECT json_agg(row_to_json(own)) FROM (
@@ -216,7 +214,7 @@ const readToChain = sharedRead<ToChainAsked, Row>(
         CROSS JOIN LATERAL (
           SELECT ${CHAIN_BATCH} FROM (
             SELECT * FROM ledger_entry
-            WHERE merchant_no = ${ASKED} AND currency = account.currency AND vanished_at IS NULL
+            WHERE merchant_no = ${ASKED_MERCHANT} AND currency = account.currency AND vanished_at IS NULL
               AND booked_ms BETWEEN part.begin_ms AND part.end_ms
             ORDER BY booked_ms, batch_no LIMIT ${sql.lit(ENTRIES_A_DAY_MAX)}
           ) AS batch
@@ -227,10 +225,10 @@ const readToChain = sharedRead<ToChainAsked, Row>(
       coalesce((SELECT json_agg(busy.day) FROM (SELECT min(day) AS from_day, max(day) AS to_day FROM part) AS days
        CROSS JOIN LATERAL (
          SELECT day FROM account_day
-         WHERE merchant_no = ${ASKED} AND currency = account.currency
+         WHERE merchant_no = ${ASKED_MERCHANT} AND currency = account.currency
            AND day BETWEEN days.from_day AND days.to_day AND credit_count + debit_count > 0 OFFSET 0
        ) AS busy), '[]') AS busy,
-      EXISTS (${firstWithBalance(ASKED)}) AS opens_on_balance
+      EXISTS (${firstWithBalance(ASKED_MERCHANT)}) AS opens_on_balance
     FROM account ORDER BY account.currency`,
 );
 
@@ -362,15 +360,13 @@ const save = sharedWrite<ToSave, true>(async (db, asks, held) => {
   return asks.map((_, at) => places.has(at + 1) || null);
 });
 
-const merchantRows = askedRows<ToSave>({ merchant_no: ['text', ({ merchantNo }) => merchantNo] });
-
 /** A row for each of `held`; of the others nothing is saved. May be sent again if the answer to it was lost. */
 const saving = (asks: readonly ToSave[], held: RawBuilder<unknown>): RawBuilder<{ readonly nth: number }> => {
   const figures = asks.flatMap(({ merchantNo, made }) =>
     made.figures.map((one) => ({ ...columnsOf(one), merchant_no: merchantNo })),
   );
   return sql<{ readonly nth: number }>`
-    WITH held AS MATERIALIZED (SELECT nth, merchant_no FROM ${merchantRows(asks)} JOIN ${held} AS own USING (nth)),
+    WITH held AS MATERIALIZED ${heldMerchants(asks, held)},
     done AS MATERIALIZED (SELECT * FROM ${dayRows(asks.map(({ made }) => made.done))} JOIN held USING (nth)),
     saved AS (
       INSERT INTO account_day (merchant_no, ${COLUMNS}, publish_due, entries_fingerprint)
@@ -408,9 +404,7 @@ const saving = (asks: readonly ToSave[], held: RawBuilder<unknown>): RawBuilder<
 
 /** The days of each, with its place from 1. */
 function dayRows(daysOfEach: readonly (readonly CurrencyDay[])[]): RawBuilder<unknown> {
-  const days = daysOfEach.flatMap((own, at) =>
-    own.map(({ currency, day }) => ({ currency, day, nth: at + 1 })),
-  );
+  const days = withPlaces(daysOfEach);
   return sql`unnest(
     ${arrayLiteral(days.map(({ nth }) => nth))}::int[], ${arrayLiteral(days.map(({ currency }) => currency))}::text[],
     ${arrayLiteral(days.map(({ day }) => day))}::date[]
@@ -418,7 +412,7 @@ function dayRows(daysOfEach: readonly (readonly CurrencyDay[])[]): RawBuilder<un
 }
 
 function gaplessRows(asks: readonly ToSave[]): RawBuilder<unknown> {
-  const rows = asks.flatMap(({ made }, at) => (made.gapless ?? []).map((one) => ({ ...one, nth: at + 1 })));
+  const rows = withPlaces(asks.map(({ made }) => made.gapless ?? []));
   return sql`unnest(
     ${arrayLiteral(rows.map(({ nth }) => nth))}::int[], ${arrayLiteral(rows.map(({ currency }) => currency))}::text[],
     ${arrayLiteral(rows.map(({ from }) => from))}::date[], ${arrayLiteral(rows.map(({ through }) => through))}::date[]

@@ -11,7 +11,14 @@ import type { LedgerEntry, UnreadableEntry, Window } from '../ledger/entry.ts';
 import { EVERY_CURRENCY } from './account-filter.ts';
 import { ENTRY_LINE, heldCurrencies, lineOf } from './entries.ts';
 import { arrayLiteral, type Db, rowsOf } from './engine/database.ts';
-import { askedRows, shared } from './engine/shared-statement.ts';
+import {
+  ASKED_MERCHANT,
+  askedRows,
+  byPlace,
+  MERCHANT,
+  shared,
+  withPlaces,
+} from './engine/shared-statement.ts';
 import { sentRowsOfEach } from './store-entries.ts';
 
 interface Unstored {
@@ -63,7 +70,7 @@ export async function compareWithStored(db: Db, readings: readonly WindowToStore
   });
 }
 
-const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0);
+export const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0);
 
 export const isAllStored = (one: Unstored): boolean =>
   one.entries.length === 0 &&
@@ -88,13 +95,13 @@ interface ReadingsAsked {
 }
 
 const askedOf = askedRows<ReadingsAsked>({
-  merchant_no: ['text', ({ merchantNo }) => merchantNo],
+  ...MERCHANT,
   currency: ['text', ({ readings }) => readings[0]!.currency],
 });
 
 /** Rows `part (nth, begin_ms, end_ms, total, distinct_count, stored_from_ms, place)`, one a reading. */
 function partRows(asks: readonly ReadingsAsked[]): RawBuilder<unknown> {
-  const parts = asks.flatMap(({ readings }, at) => readings.map((reading) => ({ ...reading, nth: at + 1 })));
+  const parts = withPlaces(asks.map(({ readings }) => readings));
   const column = (value: (one: (typeof parts)[number]) => number) => arrayLiteral(parts.map(value));
   return sql`unnest(
         ${column(({ nth }) => nth)}::int[],
@@ -110,7 +117,7 @@ const storedFromMs = ({ beginMs }: Window): number => Math.floor(beginMs / 1_000
 const OF_MERCHANT = sql`merchant_no = asked.merchant_no`;
 /** The currencies of `asked`, as a relation `held`. */
 const HELD = sql`(
-        WITH RECURSIVE held (currency) AS (${heldCurrencies(sql`asked.merchant_no`)})
+        WITH RECURSIVE held (currency) AS (${heldCurrencies(ASKED_MERCHANT)})
         SELECT held.currency FROM held WHERE held.currency = coalesce(asked.currency, held.currency)
       ) AS held`;
 const OWN = sql`(coalesce(asked.currency, ${sql.lit(EVERY_CURRENCY)}), part.begin_ms, part.end_ms)`;
@@ -161,9 +168,7 @@ const poll = shared<ReadingsAsked, PartPolled[]>(async (db, asks) => {
       ) AS here
     ) AS stored
     ORDER BY place`;
-  const answers = asks.map((): PartPolled[] => []);
-  for (const row of rows) answers[row.nth - 1]!.push(row);
-  return answers;
+  return byPlace(asks, rows);
 });
 
 /** Whether these very entries are stored. False also where their amounts are spelt in another way. */
@@ -217,10 +222,7 @@ const findDiffering = shared<ReadingsAsked, Differing>(async (db, asks) => {
         WHERE nth = part.nth AND sent_no IS NULL AND stored_ms BETWEEN part.begin_ms AND part.end_ms
       ) AS lacking
     FROM part ORDER BY place`;
-  return asks.map((_, at) => {
-    const parts = rows.filter(({ nth }) => nth === at + 1);
-    return { toStore: parts[0]!.toStore, parts };
-  });
+  return byPlace(asks, rows).map((parts) => ({ toStore: parts[0]!.toStore, parts }));
 });
 
 export interface WindowReading {

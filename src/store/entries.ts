@@ -244,8 +244,8 @@ export async function windowsHolding<
 }
 
 /**
- * A stored entry's booked values as one line, and the same of an entry: equal if all of them are spelt alike. Where as many lines are
- * equal together, each is, as no value can hold a separator then without one too many.
+ * A stored entry's booked values as one line, and the same of an entry: equal if all of them are spelt alike. Two texts of as many
+ * lines each are equal only if all entries are: a tab or a line break inside a value would be one too many.
  */
 export const ENTRY_LINE = sql`concat_ws(E'\t', batch_no, currency, transaction_type, coalesce(credit::text, ''),
   coalesce(debit::text, ''), balance, booked_at, booked_ms)`;

@@ -2,16 +2,18 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { BusinessDay, LedgerEntry, UnreadableEntry, Window } from '../ledger/entry.ts';
 import { arrayLiteral, type Db, type Trx, rowsOf } from './engine/database.ts';
-import { askedRows, shared, sharedRead, type Columns } from './engine/shared-statement.ts';
+import {
+  ASKED_MERCHANT,
+  byPlace,
+  merchantRows,
+  shared,
+  sharedRead,
+  type Columns,
+} from './engine/shared-statement.ts';
 import { EVERY_CURRENCY, ofMerchants } from './account-filter.ts';
 import { ENTRY_LINE, heldCurrencies } from './entries.ts';
 import { alternates, sentRowsOfEach } from './store-entries.ts';
 import { figuredCurrencies } from './account-days.ts';
-
-const ASKED = sql`asked.merchant_no`;
-const ofMerchant = askedRows<{ readonly merchantNo: string }>({
-  merchant_no: ['text', ({ merchantNo }) => merchantNo],
-});
 
 /**
  * Days on which the platform's records differ from what is stored under their numbers: the day of the record, and the
@@ -22,7 +24,7 @@ export const differingDays = shared<DaysAsked, BusinessDay[]>(async (db, asks) =
   const entries = asks.map((one) => one.entries);
   const named = asks.map(({ unreadable }) => unreadable.flatMap(({ batchNo }) => batchNo ?? []));
   const rows = await rowsOf(db)<{ nth: number; day: BusinessDay }>`
-    WITH asked AS MATERIALIZED (SELECT * FROM ${ofMerchant(asks)}),
+    WITH asked AS MATERIALIZED (SELECT * FROM ${merchantRows(asks)}),
     found AS MATERIALIZED (
       SELECT asked.nth, sent.booked_at::date AS shown_on, held.booked_at::date AS stored_on
       FROM ${sentRowsOfEach(entries)} JOIN asked USING (nth) LEFT JOIN LATERAL (
@@ -32,7 +34,7 @@ export const differingDays = shared<DaysAsked, BusinessDay[]>(async (db, asks) =
       WHERE held.batch_no IS NULL OR held.vanished_at IS NOT NULL
         OR ((held.currency, held.transaction_type, held.credit, held.debit, held.balance, held.booked_at)
           IS DISTINCT FROM (sent.currency, sent.transaction_type, sent.credit, sent.debit, sent.balance,
-            sent.booked_at) AND NOT (${alternates(sql`asked.merchant_no`)}))
+            sent.booked_at) AND NOT (${alternates(ASKED_MERCHANT)}))
     )
     SELECT nth::int AS nth, shown_on AS day FROM found
     UNION SELECT nth::int, stored_on FROM found WHERE stored_on IS NOT NULL
@@ -47,9 +49,7 @@ export const differingDays = shared<DaysAsked, BusinessDay[]>(async (db, asks) =
         WHERE q.merchant_no = asked.merchant_no AND q.batch_no = sent.batch_no AND q.released_at IS NULL
       )
     ORDER BY day`;
-  const answers = asks.map((): BusinessDay[] => []);
-  for (const { nth, day } of rows) answers[nth - 1]!.push(day);
-  return answers;
+  return byPlace(asks, rows).map((own) => own.map(({ day }) => day));
 });
 
 interface DaysAsked {
@@ -85,7 +85,6 @@ interface InWindow extends Window {
 }
 
 const IN_WINDOW: Columns<InWindow> = {
-  merchant_no: ['text', ({ merchantNo }) => merchantNo],
   begin_ms: ['bigint', ({ beginMs }) => beginMs],
   end_ms: ['bigint', ({ endMs }) => endMs],
 };
@@ -102,10 +101,10 @@ const readStored = sharedRead<
   { ...IN_WINDOW, rows_max: ['bigint', ({ rowsMax }) => rowsMax] },
   sql`
     SELECT json_agg(json_build_array(batch_no, booked_ms, line) ORDER BY booked_ms, batch_no) AS rows FROM (
-      WITH RECURSIVE held (currency) AS (${heldCurrencies(ASKED)})
+      WITH RECURSIVE held (currency) AS (${heldCurrencies(ASKED_MERCHANT)})
       SELECT here.* FROM held CROSS JOIN LATERAL (
         SELECT batch_no, booked_ms, ${ENTRY_LINE} AS line FROM ledger_entry e
-        WHERE e.merchant_no = ${ASKED} AND e.currency = held.currency AND e.vanished_at IS NULL
+        WHERE e.merchant_no = ${ASKED_MERCHANT} AND e.currency = held.currency AND e.vanished_at IS NULL
           AND e.booked_ms BETWEEN asked.begin_ms AND asked.end_ms
         ORDER BY e.booked_ms, e.batch_no LIMIT asked.rows_max
       ) AS here
@@ -216,7 +215,7 @@ export interface Days {
 const NAMED_UNREADABLE = sql`(
   SELECT count(*) FROM (
     SELECT DISTINCT q.batch_no FROM quarantined_entry q
-    WHERE q.merchant_no = ${ASKED} AND q.released_at IS NULL AND q.batch_no IS NOT NULL
+    WHERE q.merchant_no = ${ASKED_MERCHANT} AND q.released_at IS NULL AND q.batch_no IS NOT NULL
       AND q.begin_ms >= asked.begin_ms AND q.end_ms <= asked.end_ms
       AND NOT EXISTS (
         SELECT FROM ledger_entry e
@@ -232,10 +231,10 @@ interface Count {
 const countOfWindow = sharedRead<InWindow & { readonly currency: string | null }, Count>(
   { ...IN_WINDOW, currency: ['text', ({ currency }) => currency] },
   sql`
-    WITH RECURSIVE held (currency) AS (${heldCurrencies(ASKED)})
+    WITH RECURSIVE held (currency) AS (${heldCurrencies(ASKED_MERCHANT)})
     SELECT coalesce(sum((
       SELECT count(*) FROM ledger_entry e
-      WHERE e.merchant_no = ${ASKED} AND e.currency = held.currency AND e.vanished_at IS NULL
+      WHERE e.merchant_no = ${ASKED_MERCHANT} AND e.currency = held.currency AND e.vanished_at IS NULL
         AND e.booked_ms BETWEEN asked.begin_ms AND asked.end_ms
     )), 0)::bigint + CASE WHEN asked.currency IS NULL THEN ${NAMED_UNREADABLE} ELSE 0 END AS stored
     FROM held WHERE held.currency = coalesce(asked.currency, held.currency)`,
@@ -257,15 +256,15 @@ const countOfDays = sharedRead<InWindow & Days, Count>(
   sql`
     WITH changed AS MATERIALIZED (
       SELECT currency, day FROM changed_day
-      WHERE merchant_no = ${ASKED} AND day BETWEEN asked.from_day AND asked.to_day
+      WHERE merchant_no = ${ASKED_MERCHANT} AND day BETWEEN asked.from_day AND asked.to_day
     )
-    SELECT ${sumOfFigures(ASKED, { from: sql`asked.from_day`, to: sql`asked.to_day` })} + (
+    SELECT ${sumOfFigures(ASKED_MERCHANT, { from: sql`asked.from_day`, to: sql`asked.to_day` })} + (
       SELECT coalesce(sum(
         (SELECT count(*) FROM ledger_entry e
-          WHERE e.merchant_no = ${ASKED} AND e.currency = changed.currency AND e.vanished_at IS NULL
+          WHERE e.merchant_no = ${ASKED_MERCHANT} AND e.currency = changed.currency AND e.vanished_at IS NULL
             AND e.booked_ms BETWEEN asked.begin_ms AND asked.end_ms AND e.booked_at::date = changed.day)
         - coalesce((SELECT d.credit_count + d.debit_count FROM account_day d
-          WHERE d.merchant_no = ${ASKED} AND d.currency = changed.currency AND d.day = changed.day), 0)
+          WHERE d.merchant_no = ${ASKED_MERCHANT} AND d.currency = changed.currency AND d.day = changed.day), 0)
       ), 0)::bigint FROM changed
     ) + ${NAMED_UNREADABLE} AS stored`,
 );

@@ -6,7 +6,7 @@ import { sql, type RawBuilder } from 'kysely';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import { arrayLiteral, type Trx, rowOf, rowsOf, type ValueOrSql } from './engine/database.ts';
 import { HELD_ALREADY } from './engine/lease.ts';
-import { askedRows } from './engine/shared-statement.ts';
+import { askedRows, MERCHANT } from './engine/shared-statement.ts';
 import { countedLate } from './lateness.ts';
 import { keepNotices, type ReusedNotice } from './notices.ts';
 
@@ -58,7 +58,7 @@ export interface Writer {
 }
 
 const writerRows = askedRows<Writer>({
-  merchant_no: ['text', ({ merchantNo }) => merchantNo],
+  ...MERCHANT,
   run_id: ['bigint', ({ runId }) => runId],
   at: ['timestamptz', ({ now }) => now.toISOString()],
 });

@@ -8,6 +8,7 @@ import {
   compareWithStored,
   type Compared,
   cutAtPlanned,
+  sum,
   NOTHING_CHANGED,
   type StoredWindow,
   type WideToStore,
@@ -131,8 +132,6 @@ const withinOf = ({ merchantNo, planned, window, currency, runId, now }: WindowT
 });
 
 const numberOf = ({ batchNo }: LedgerEntry): string => batchNo;
-
-const sum = (figures: readonly number[]): number => figures.reduce((total, figure) => total + figure, 0);
 
 /**
  * Judges the absent entries of planned windows of one merchant that were read completely and certified, once all that the run reads

@@ -9,7 +9,7 @@ import { DatabaseLocked } from './errors.ts';
 import { hasExited } from '../../host/process-identity.ts';
 import { type Db, type Trx, rowsOf, arrayLiteral } from './database.ts';
 import { LEASE_LOCK_MS } from './retry.ts';
-import { askedRows, shared } from './shared-statement.ts';
+import { askedRows, merchantRows, shared } from './shared-statement.ts';
 
 export interface Lease {
   readonly name: string;
@@ -197,6 +197,13 @@ export const heldLeases = (
 
 /** Stands where `heldLeases` does in a statement of a transaction that has asserted the one lease. */
 export const HELD_ALREADY: RawBuilder<unknown> = sql`(SELECT 1 AS nth)`;
+
+/** Of those who ask to write, rows `(nth, merchant_no)` of the places in `held`. */
+export const heldMerchants = (
+  asks: readonly { readonly merchantNo: string }[],
+  held: RawBuilder<unknown>,
+): RawBuilder<unknown> =>
+  sql`(SELECT nth, merchant_no FROM ${merchantRows(asks)} JOIN ${held} AS own USING (nth))`;
 
 /** Waits for attempts that are still being made, up to this number, and has the server refuse later ones. */
 export async function voidAttempts(db: Db, lease: Lease, through: bigint): Promise<void> {

@@ -161,6 +161,26 @@ export type Columns<Ask> = Readonly<
   Record<string, readonly [type: 'text' | 'bigint' | 'int' | 'date' | 'timestamptz', of: (ask: Ask) => Value]>
 >;
 
+/** The merchant of each question, as a column, and in a query about a row `asked`. */
+export const MERCHANT: Columns<OfMerchant> = { merchant_no: ['text', ({ merchantNo }) => merchantNo] };
+export const ASKED_MERCHANT = sql`asked.merchant_no`;
+
+/** The rows of all questions in one list, each with the place `nth` of its own, from 1. */
+export const withPlaces = <Row extends object>(
+  rowsOfEach: readonly (readonly Row[])[],
+): (Row & { readonly nth: number })[] =>
+  rowsOfEach.flatMap((rows, at) => rows.map((row) => ({ ...row, nth: at + 1 })));
+
+/** The other way round: the rows of each question, in the order in which they came. */
+export function byPlace<Row extends { readonly nth: number }>(
+  { length }: readonly unknown[],
+  rows: readonly Row[],
+): Row[][] {
+  const rowsOfEach = Array.from({ length }, (): Row[] => []);
+  for (const row of rows) rowsOfEach[row.nth - 1]!.push(row);
+  return rowsOfEach;
+}
+
 /**
  * Returns what makes rows `asked (…, nth)` with these columns, one a question; `nth` counts from 1. Its text is one object for
  * good, so that the statements it is in are compiled once.
@@ -175,20 +195,23 @@ export function askedRows<Ask>(columns: Columns<Ask>): (asks: readonly Ask[]) =>
   return (asks) => sql(template, ...values.map(([, of]) => arrayLiteral(asks.map(of))));
 }
 
+/** Rows `asked (merchant_no, nth)`. */
+export const merchantRows = askedRows(MERCHANT);
+
 /**
- * Returns a function that reads the rows of one question. `query` is about a row `asked`; it runs once for each of those that
+ * Returns a function that reads the rows of one question. `columns` are those next to the merchant. `query` is about a row `asked`; it runs once for each of those that
  * came together. The rows come in its order, as the server joins question by question.
  */
 export function sharedRead<Ask extends OfMerchant, Row>(
   columns: Columns<Ask>,
   query: RawBuilder<unknown>,
 ): (db: Db, ask: Ask) => Promise<Row[]> {
-  const asked = askedRows(columns);
-  return shared(async (db, asks) => {
-    const answers = asks.map((): Row[] => []);
-    const rows = await rowsOf(db)<Row & { readonly nth: number }>`
-      SELECT asked.nth::int AS nth, own.* FROM ${asked(asks)} CROSS JOIN LATERAL (${query}) AS own`;
-    for (const row of rows) answers[row.nth - 1]!.push(row);
-    return answers;
-  });
+  const asked = askedRows<Ask>({ ...MERCHANT, ...columns });
+  return shared(async (db, asks) =>
+    byPlace(
+      asks,
+      await rowsOf(db)<Row & { readonly nth: number }>`
+        SELECT asked.nth::int AS nth, own.* FROM ${asked(asks)} CROSS JOIN LATERAL (${query}) AS own`,
+    ),
+  );
 }

@@ -5,7 +5,7 @@ import type { BusinessDay, Window, LedgerEntry } from '../../ledger/entry.ts';
 import { EVERY_CURRENCY } from '../account-filter.ts';
 import { provenSpans, type ReadSpan, type Span } from '../certificates.ts';
 import { arrayLiteral, type Db, rowsOf, type ValueOrSql } from '../engine/database.ts';
-import { sharedRead } from '../engine/shared-statement.ts';
+import { ASKED_MERCHANT, sharedRead } from '../engine/shared-statement.ts';
 import { ENTRY } from '../entries.ts';
 import { UNREADABLE_CURRENCY } from '../quarantine.ts';
 import {
@@ -18,7 +18,7 @@ import {
   type SummaryRow,
 } from './statements.ts';
 import { MANIFEST_COLUMNS, STORED_COLUMNS, type ManifestRow, type StoredRow } from './stored-files.ts';
-import type { DayFilter } from '../account-days.ts';
+import { DAY_LISTS, DAYS_ASKED, type DayAsked, type DayFilter } from '../account-days.ts';
 import { batchOf, dueWithNear, type DueBatch, type DueRow, type AccountOnDay } from './due-days.ts';
 
 export interface PastOfDay {
@@ -53,11 +53,6 @@ export interface NamedManifest {
 
 export interface ChainedManifest extends NamedManifest {
   readonly place: number;
-}
-
-interface DayAsked {
-  readonly day: BusinessDay;
-  readonly window: Window;
 }
 
 const askedOf = (days: readonly BusinessDay[], zone: string): DayAsked[] =>
@@ -253,8 +248,6 @@ export interface EntriesOfDay {
   readonly entries: readonly LedgerEntry[];
 }
 
-const ASKED = sql`asked.merchant_no`;
-
 /** Amounts as text, as JSON numbers would lose digits. */
 const dueRowJson: RawBuilder<unknown> = sql`to_jsonb(due_row) || jsonb_build_object(
   'opening', opening::text, 'credit_total', credit_total::text, 'debit_total', debit_total::text,
@@ -267,18 +260,15 @@ interface DueAsked extends Pick<DayFilter, 'fromDay' | 'toDay'> {
 
 const readFirstDue = sharedRead<DueAsked, FoundRow>(
   {
-    merchant_no: ['text', ({ merchantNo }) => merchantNo],
     from_day: ['date', ({ fromDay }) => fromDay ?? '-infinity'],
     to_day: ['date', ({ toDay }) => toDay ?? 'infinity'],
-    days: ['text', ({ days }) => arrayLiteral(days.map(({ day }) => day))],
-    begins: ['text', ({ days }) => arrayLiteral(days.map(({ window }) => window.beginMs))],
-    ends: ['text', ({ days }) => arrayLiteral(days.map(({ window }) => window.endMs))],
+    ...DAY_LISTS,
   },
   sql`
-    WITH RECURSIVE ${publishedAccounts(ASKED)},
-    ${dueWithNear(sql`is_due AND merchant_no = ${ASKED} AND day BETWEEN asked.from_day AND asked.to_day`)},
+    WITH RECURSIVE ${publishedAccounts(ASKED_MERCHANT)},
+    ${dueWithNear(sql`is_due AND merchant_no = ${ASKED_MERCHANT} AND day BETWEEN asked.from_day AND asked.to_day`)},
     part AS MATERIALIZED (
-      SELECT * FROM unnest(asked.days::date[], asked.begins::bigint[], asked.ends::bigint[]) AS one (day, begin_ms, end_ms)
+      SELECT * FROM ${DAYS_ASKED}
       WHERE day IN (SELECT day FROM due)
     ),
     few AS MATERIALIZED (
@@ -288,15 +278,15 @@ const readFirstDue = sharedRead<DueAsked, FoundRow>(
     )
     SELECT
       (SELECT json_agg(json_build_object('currency', currency, 'day', day)) FROM (
-         SELECT currency, min(day) AS day FROM changed_day WHERE merchant_no = ${ASKED} GROUP BY currency
+         SELECT currency, min(day) AS day FROM changed_day WHERE merchant_no = ${ASKED_MERCHANT} GROUP BY currency
        ) AS first) AS changed,
       (SELECT json_agg(${dueRowJson} ORDER BY due_day, currency, day) FROM due_row) AS due,
-      (SELECT json_agg(to_json(past)) FROM (${pastOfPart(ASKED)}) AS past) AS past,
+      (SELECT json_agg(to_json(past)) FROM (${pastOfPart(ASKED_MERCHANT)}) AS past) AS past,
       (SELECT json_agg(json_build_array(few.currency, few.day, own.entries)) FROM few CROSS JOIN LATERAL (
          SELECT json_agg(json_build_array(batch_no, transaction_type, credit::text, debit::text, balance::text,
            booked_at::text, booked_ms) ORDER BY booked_ms, batch_no) AS entries
          FROM ledger_entry
-         WHERE merchant_no = ${ASKED} AND currency = few.currency AND vanished_at IS NULL
+         WHERE merchant_no = ${ASKED_MERCHANT} AND currency = few.currency AND vanished_at IS NULL
            AND booked_ms BETWEEN few.begin_ms AND few.end_ms
        ) AS own) AS entries`,
 );

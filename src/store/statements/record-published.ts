@@ -2,9 +2,8 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { BusinessDay } from '../../ledger/entry.ts';
 import { arrayLiteral, type Db, type Trx, rowsOf } from '../engine/database.ts';
-import { HELD_ALREADY, type Lease } from '../engine/lease.ts';
+import { HELD_ALREADY, heldMerchants, type Lease } from '../engine/lease.ts';
 import type { DB } from '../engine/schema.ts';
-import { askedRows } from '../engine/shared-statement.ts';
 import { sharedWrite, writeStatement } from '../engine/write-transaction.ts';
 import { ACCOUNT_ON_DAY, type AccountOnDay } from './due-days.ts';
 import { type StatementRow, type SummaryRow, sameContent } from './statements.ts';
@@ -69,8 +68,6 @@ const EVENTS_KEPT = sql`
   WHERE after_close OR (merchant_no, currency, day, revision) IN (SELECT * FROM new_unreported)
   ON CONFLICT DO NOTHING`;
 
-const merchantRows = askedRows<ToRecord>({ merchant_no: ['text', ({ merchantNo }) => merchantNo] });
-
 /**
  * May be sent again if the answer to it was lost: a row that is there already, with the same content, stays. With another
  * content, the hash becomes null, which the table refuses. The merchants are named once more where account days are found
@@ -85,7 +82,7 @@ function kept(asks: readonly ToRecord[], held: RawBuilder<unknown>): RawBuilder<
     manifests: all((rows) => rows.manifests),
   };
   return sql<KeptRow>`
-    WITH held AS MATERIALIZED (SELECT nth, merchant_no FROM ${merchantRows(asks)} JOIN ${held} AS own USING (nth)),
+    WITH held AS MATERIALIZED ${heldMerchants(asks, held)},
     new_statement AS MATERIALIZED (
       SELECT new.* FROM held JOIN ${recordsOf(
         'statement',

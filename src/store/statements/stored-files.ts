@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { BusinessDay } from '../../ledger/entry.ts';
 import { arrayLiteral, type Db, type Trx, rowsOf } from '../engine/database.ts';
-import { sharedRead } from '../engine/shared-statement.ts';
+import { ASKED_MERCHANT, sharedRead } from '../engine/shared-statement.ts';
 import {
   publishedAccounts,
   rowFrom,
@@ -112,12 +112,11 @@ export interface KnownDay {
  */
 export const knownDays = sharedRead<DaysOfMerchant, KnownDay>(
   {
-    merchant_no: ['text', ({ merchantNo }) => merchantNo],
     from_day: ['date', ({ fromDay }) => fromDay],
     to_day: ['date', ({ toDay }) => toDay],
   },
   sql`
-    WITH RECURSIVE ${publishedAccounts(sql`asked.merchant_no`)}, named AS MATERIALIZED (
+    WITH RECURSIVE ${publishedAccounts(ASKED_MERCHANT)}, named AS MATERIALIZED (
       SELECT own.day, 'statement' AS kind, json_build_array(own.object_key, own.sha256) AS file, NULL::json AS stored,
         NULL AS signature, false AS is_special
       FROM account CROSS JOIN LATERAL (
