@@ -1,7 +1,4 @@
-/**
- * How the sandbox misbehaves, and how it does what the document leaves open. Each way is a setting. Requests are counted,
- * so that a test knows when one strikes.
- */
+/** How the sandbox misbehaves. Each way is a setting. Requests are counted, so that a test knows when one strikes. */
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 
@@ -132,55 +129,4 @@ export function spoiled(striker: Striker): Answer | null {
     if (way !== 'truncatedEvery' && striker.strikes(way)) return SPOILED[way];
   }
   return null;
-}
-
-/** Only how things are written, never what they say. */
-export const latitudeSchema = z.strictObject({
-  /** The field that holds the fields of a reply or a notification, if any (docs/platform.md 4, 6). */
-  envelope: z.enum(['none', 'data', 'result']).default('none'),
-  replyType: z.string().min(1).default('application/json; charset=utf-8'),
-  /** Content type of notifications, which the document does not name; empty: no header. */
-  pushType: z.string().default('application/json'),
-  /** Codes and statuses that are digits come as JSON numbers. */
-  codesAsNumbers: z.boolean().default(false),
-  /** Whether fields come in the order of the document or in reverse. */
-  fieldOrder: z.enum(['document', 'reversed']).default('document'),
-  /** How an empty field is written. */
-  nothing: z.enum(['empty', 'null', 'left-out']).default('empty'),
-  /** Adds fields that the document does not show. */
-  moreFields: z.boolean().default(false),
-  /** Adds a slash to the callback address. */
-  pushSlash: z.boolean().default(false),
-});
-export type Latitude = z.output<typeof latitudeSchema>;
-export const LATITUDE_DEFAULTS: Latitude = latitudeSchema.parse({});
-
-const CODES = ['code', 'status', 'respCode'];
-/** A code of digits as a number. A status `01` becomes 1; any other code with a leading zero stays text. */
-const asNumber = (name: string, text: string): string | number => {
-  const isCode = name === 'status' ? /^\d+$/.test(text) : /^[1-9]\d*$/.test(text);
-  return CODES.includes(name) && isCode ? Number(text) : text;
-};
-
-function spelt(node: unknown, latitude: Latitude): unknown {
-  if (Array.isArray(node)) return node.map((element) => spelt(element, latitude));
-  if (typeof node !== 'object' || node === null) return node;
-  const { codesAsNumbers, fieldOrder, nothing, moreFields } = latitude;
-  const fields = Object.entries(node).flatMap(([name, value]): [string, unknown][] => {
-    if (value === '' && nothing !== 'empty') return nothing === 'null' ? [[name, null]] : [];
-    const isNumber = codesAsNumbers && typeof value === 'string';
-    return [[name, isNumber ? asNumber(name, value) : spelt(value, latitude)]];
-  });
-  if (moreFields) fields.push(['traceId', '7f3a'], ['extension', { note: null }]);
-  return Object.fromEntries(fieldOrder === 'document' ? fields : fields.reverse());
-}
-
-/** The JSON text of a reply or a notification. */
-export const spell = (said: object, latitude: Latitude): string =>
-  enclose(JSON.stringify(spelt(said, latitude)), latitude);
-
-/** Puts JSON text into the envelope, whose own code says that the call went well. */
-export function enclose(text: string, { envelope, codesAsNumbers }: Latitude): string {
-  if (envelope === 'none') return text;
-  return `{"code":${codesAsNumbers ? '200' : '"0"'},"message":"ok","${envelope}":${text}}`;
 }

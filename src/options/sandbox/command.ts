@@ -1,11 +1,13 @@
 /** `sandbox`: acts the platform out on loopback until it is stopped. */
 import { once } from 'node:events';
 import type { Command } from 'commander';
+import { z } from 'zod';
 import { addDays, dayOf } from '../../ledger/business-day.ts';
 import { packageFile } from '../../host/files.ts';
 import type { BusinessDay } from '../../ledger/entry.ts';
 import { UsageError } from '../../run/verdict/exit-codes.ts';
 import { hostilitySchema } from './behaviour.ts';
+import { latitudeSchema } from './latitude.ts';
 import { readScenario, type Scenario } from './scenario.ts';
 import { collect, print, stopSignal } from '../../cli/context.ts';
 import { lines } from '../../cli/output/text.ts';
@@ -24,11 +26,17 @@ export function sandboxCommand(command: Command): void {
   command
     .option('--port <port>', 'port on 127.0.0.1; 0 takes a free one', String(PORT_DEFAULT))
     .option('--scenario <file>', 'the scenario that it simulates', SCENARIO_DEFAULT)
-    .option('--hostility <setting=value>', 'switch on one way to misbehave (may be repeated)', collect, [])
+    .option(
+      '--hostility <setting=value>',
+      'switch on one way to misbehave, or another legal form of a reply (may be repeated)',
+      collect,
+      [],
+    )
     .addHelpText(
       'after',
-      `\nWays to misbehave: ${Object.keys(hostilitySchema.shape).join(', ')}\n\nExample:\n` +
-        '  daybook sandbox --hostility order=request-shuffled --hostility http429Every=7',
+      `\nWays to misbehave: ${Object.keys(hostilitySchema.shape).join(', ')}\n\n` +
+        `Legal forms: ${Object.keys(latitudeSchema.shape).join(', ')}\n\nExample:\n` +
+        '  daybook sandbox --hostility order=request-shuffled --hostility envelope=list',
     )
     .action(async (flags: SandboxFlags, self: Command) => {
       if (!/^\d{1,5}$/.test(flags.port) || Number(flags.port) > 65_535)
@@ -37,7 +45,7 @@ export function sandboxCommand(command: Command): void {
       const { createSandbox } = await import('./server.ts');
       const sandbox = createSandbox({
         ...scenario,
-        hostility: { ...scenario.hostility, ...hostilityOf(flags.hostility) },
+        ...asked(scenario, flags.hostility),
       });
       const signal = stopSignal();
       const { url } = await sandbox.listen({ port: Number(flags.port) }).catch(async (error: unknown) => {
@@ -78,14 +86,27 @@ function lastCompleteDay({ from, to, now, timeZone }: Scenario): BusinessDay {
 }
 
 /** Reads `order=descending` and the like, as the scenario's schema takes them. Throws `UsageError`. */
-function hostilityOf(asked: readonly string[]): Record<string, unknown> {
-  const settings: Record<string, unknown> = {};
-  for (const one of asked) {
+function asked(
+  { hostility, latitude }: Scenario,
+  settings: readonly string[],
+): Pick<Scenario, 'hostility' | 'latitude'> {
+  const ways: Record<string, unknown> = { ...hostility };
+  const forms: Record<string, unknown> = { ...latitude };
+  for (const one of settings) {
     const [name = '', value = ''] = one.split('=', 2);
-    settings[name] = value !== '' && Number.isFinite(Number(value)) ? Number(value) : value;
+    (name in latitudeSchema.shape ? forms : ways)[name] = valueOf(value);
   }
-  const parsed = hostilitySchema.partial().safeParse(settings);
-  if (parsed.success) return settings;
-  const problems = parsed.error.issues.map(({ path, message }) => `${path.join('.')} ${message}`.trim());
+  const parsed = behaviourSchema.safeParse({ hostility: ways, latitude: forms });
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map(({ path, message }) =>
+    `${path.slice(1).join('.')} ${message}`.trim(),
+  );
   throw new UsageError(`--hostility: ${problems.join('; ')}. \`daybook sandbox --help\` lists the ways.`);
+}
+
+const behaviourSchema = z.object({ hostility: hostilitySchema, latitude: latitudeSchema });
+
+function valueOf(text: string): unknown {
+  if (text === 'true' || text === 'false') return text === 'true';
+  return text !== '' && Number.isFinite(Number(text)) ? Number(text) : text;
 }

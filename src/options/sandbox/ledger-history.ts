@@ -7,7 +7,8 @@ import { z } from 'zod';
 import { PAGE_SIZE_MAX } from '../../platform/wire.ts';
 import { type SandboxEntry, permutation } from './ledger.ts';
 import type { MerchantLedger } from './merchant-ledger.ts';
-import { LATITUDE_DEFAULTS, type Latitude, type Striker } from './behaviour.ts';
+import { type Striker } from './behaviour.ts';
+import { LATITUDE_DEFAULTS, type Latitude } from './latitude.ts';
 
 const millis = z
   .int()

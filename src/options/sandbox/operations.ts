@@ -2,7 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { registrationSchema, type Catalog } from './beneficiary.ts';
-import { type Striker, cut, refuse, spoiled, type Answer, enclose, spell } from './behaviour.ts';
+import { type Striker, cut, refuse, spoiled, type Answer } from './behaviour.ts';
+import { enclose, spell } from './latitude.ts';
 import { ledgerPage, ledgerRequestSchema } from './ledger-history.ts';
 import { applicationSchema } from './merchant-access.ts';
 import type { SandboxMerchants } from './merchant-ledger.ts';

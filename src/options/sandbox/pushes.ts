@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { staysHere } from './field-checks.ts';
-import { LATITUDE_DEFAULTS, spell, type Latitude } from './behaviour.ts';
+import { LATITUDE_DEFAULTS, spell, type Latitude } from './latitude.ts';
 
 export const pushSchema = z.strictObject({
   /**

@@ -86,3 +86,36 @@ it.each([
     await rm(folder, { recursive: true });
   }
 });
+
+it.each([
+  ['list', (reply: string) => `{"code":"0","message":"ok","data":[${reply}]}`],
+  ['text', (reply: string) => `{"code":"0","message":"ok","data":${JSON.stringify(reply)}}`],
+  ['nested', (reply: string) => `{"head":{"code":"0","message":"ok"},"body":${reply}}`],
+])('--hostility switches on the legal form envelope=%s', async (form, around) => {
+  const forms = ['--hostility', `envelope=${form}`, '--hostility', 'moreFields=false'];
+  const { child, ended } = startDaybook(['sandbox', '--port', '0', ...forms], {});
+  try {
+    let printed = '';
+    for await (const part of child.stdout!) {
+      printed += String(part);
+      if (printed.includes('npx daybook')) break;
+    }
+    const [, url] = /PLATFORM_BASE_URL=(\S+)/.exec(printed)!;
+    const body = '{"metaType":"occupation"}';
+    const headers = { 'content-type': 'application/json' };
+    const reply = await fetch(`${url}/api/sp2502`, { method: 'POST', headers, body });
+    expect(await reply.text()).toBe(
+      around('{"metaDataList":[{"code":"01","name":"Trader"},{"code":"02","name":"Engineer"}]}'),
+    );
+  } finally {
+    child.kill('SIGTERM');
+    await ended;
+  }
+});
+
+it('an unknown form or way is refused with 2 and its name', async () => {
+  for (const wrong of ['envelope=box', 'moreFields=perhaps', 'orders=descending']) {
+    const ended = await daybook(['sandbox', '--port', '0', '--hostility', wrong], {});
+    expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining(wrong.split('=')[0]!) });
+  }
+});

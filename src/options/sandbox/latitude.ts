@@ -1,0 +1,69 @@
+/** How the sandbox does what the document leaves open. Each way is a setting. */
+import { z } from 'zod';
+
+/** Only how things are written, never what they say. */
+export const latitudeSchema = z.strictObject({
+  /**
+   * What stands around the fields of a reply or a notification (docs/platform.md 4, 6). `none`: nothing. `data` and
+   * `result`: a field of that name. `list`: a list of one in `data`. `text`: JSON text in `data`. `nested`: `body` after
+   * a `head` with the code.
+   */
+  envelope: z.enum(['none', 'data', 'result', 'list', 'text', 'nested']).default('none'),
+  replyType: z.string().min(1).default('application/json; charset=utf-8'),
+  /** Content type of notifications, which the document does not name; empty: no header. */
+  pushType: z.string().default('application/json'),
+  /** Codes and statuses that are digits come as JSON numbers. */
+  codesAsNumbers: z.boolean().default(false),
+  /** Whether fields come in the order of the document or in reverse. */
+  fieldOrder: z.enum(['document', 'reversed']).default('document'),
+  /** How an empty field is written. */
+  nothing: z.enum(['empty', 'null', 'left-out']).default('empty'),
+  /** Adds fields that the document does not show. */
+  moreFields: z.boolean().default(false),
+  /** Adds a slash to the callback address. */
+  pushSlash: z.boolean().default(false),
+});
+export type Latitude = z.output<typeof latitudeSchema>;
+export const LATITUDE_DEFAULTS: Latitude = latitudeSchema.parse({});
+
+const CODES = ['code', 'status', 'respCode'];
+/** A code of digits as a number. A status `01` becomes 1; any other code with a leading zero stays text. */
+const asNumber = (name: string, text: string): string | number => {
+  const isCode = name === 'status' ? /^\d+$/.test(text) : /^[1-9]\d*$/.test(text);
+  return CODES.includes(name) && isCode ? Number(text) : text;
+};
+
+function spelt(node: unknown, latitude: Latitude): unknown {
+  if (Array.isArray(node)) return node.map((element) => spelt(element, latitude));
+  if (typeof node !== 'object' || node === null) return node;
+  const { codesAsNumbers, fieldOrder, nothing, moreFields } = latitude;
+  const fields = Object.entries(node).flatMap(([name, value]): [string, unknown][] => {
+    if (value === '' && nothing !== 'empty') return nothing === 'null' ? [[name, null]] : [];
+    const isNumber = codesAsNumbers && typeof value === 'string';
+    return [[name, isNumber ? asNumber(name, value) : spelt(value, latitude)]];
+  });
+  if (moreFields) fields.push(['traceId', '7f3a'], ['extension', { note: null }]);
+  return Object.fromEntries(fieldOrder === 'document' ? fields : fields.reverse());
+}
+
+/** The JSON text of a reply or a notification. */
+export const spell = (said: object, latitude: Latitude): string =>
+  enclose(JSON.stringify(spelt(said, latitude)), latitude);
+
+/** Puts JSON text into the envelope, whose own code says that the call went well. */
+export function enclose(text: string, { envelope, codesAsNumbers }: Latitude): string {
+  const head = `"code":${codesAsNumbers ? '200' : '"0"'},"message":"ok"`;
+  switch (envelope) {
+    case 'none':
+      return text;
+    case 'list':
+      return `{${head},"data":[${text}]}`;
+    case 'text':
+      return `{${head},"data":${JSON.stringify(text)}}`;
+    case 'nested':
+      return `{"head":{${head}},"body":${text}}`;
+    case 'data':
+    case 'result':
+      return `{${head},"${envelope}":${text}}`;
+  }
+}
