@@ -3,7 +3,8 @@ import type { Command } from 'commander';
 import type { AccountFilter, Chosen } from '../ledger/account-filter.ts';
 import { dayOf, parseDay } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
-import { MERCHANT_NO, MERCHANT_NO_RULE } from '../ledger/merchant-no.ts';
+import { REFERENCE_CHARACTERS_MAX, referenceIn } from '../platform/reply.ts';
+import { isMerchantNo, MERCHANT_NO_RULE } from '../ledger/merchant-no.ts';
 import { askedRange, assertAskable, type DayRange } from '../run/range.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
 import { monthOf, type Month } from '../statements/month.ts';
@@ -80,7 +81,7 @@ export const unknownMerchant = (merchantNo: string): UsageError =>
 
 /** Reads a merchant's number. Throws `UsageError`. */
 export function merchantNoFlag(flag: string, text: string): string {
-  if (!MERCHANT_NO.test(text))
+  if (!isMerchantNo(text))
     throw new UsageError(`${flag} ${text} is no merchant number: it ${MERCHANT_NO_RULE}.`);
   return text;
 }
@@ -89,6 +90,13 @@ export function merchantNoFlag(flag: string, text: string): string {
 export function idFlag(text: string, problem: string): number {
   if (!/^\d{1,15}$/.test(text)) throw new UsageError(problem);
   return Number(text);
+}
+
+/** Reads a number that the platform gave to an application or a registration. Throws `UsageError`. */
+export function referenceFlag(flag: string, text: string): string {
+  const reference = referenceIn(text);
+  if (reference !== null) return reference;
+  throw new UsageError(`${flag} takes 1 to ${REFERENCE_CHARACTERS_MAX} printable characters.`);
 }
 
 /** A text that is kept, without blanks around it. Throws `UsageError` for an empty one; `todo` says what to do. */

@@ -1,12 +1,18 @@
 /** The rules for a merchant number and a token, the same for settings, commands and notifications. */
 
+/** As the platform's document has it (docs/platform.md 8), in UTF-16 units. */
+const CHARACTERS_MAX = 32;
+
+/** Controls, line ends, and what cannot be seen: two numbers that look the same would be two merchants. */
+const NOT_PRINTABLE = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
+
 /**
- * The number becomes part of the paths of statements, so it must not be able to lead out of their folder
- * (docs/platform.md 8: up to 32).
+ * Whether a text can be a merchant's number: printable, without a blank at either end. What becomes part of a name or an
+ * address is encoded there (`src/statements/keys.ts`, `src/options/pages/html/addresses.ts`).
  */
-export const MERCHANT_NO = /^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$/;
-export const MERCHANT_NO_RULE =
-  'must be 1 to 32 letters, digits, dots, dashes or underscores, the first a letter or digit';
+export const isMerchantNo = (text: string): boolean =>
+  text !== '' && text.length <= CHARACTERS_MAX && text.trim() === text && !NOT_PRINTABLE.test(text);
+export const MERCHANT_NO_RULE = `must be 1 to ${CHARACTERS_MAX} printable characters, without a blank at either end`;
 
 /** A token is sent in an HTTP header. */
 export const TOKEN = /^[\x21-\x7e]{1,512}$/;

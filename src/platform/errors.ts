@@ -53,12 +53,13 @@ export class PlatformRejected extends Unsuccessful {
   }
 }
 
-/** The platform replied, but the reply is not what its contract promises. */
-export class PlatformReplyInvalid extends ExpectedError {
+/** The platform replied, but the reply is not what its contract promises. So it may have done what was asked. */
+export class PlatformReplyInvalid extends Unsuccessful {
   override readonly name = 'PlatformReplyInvalid';
-  readonly exitCode = EXIT.incomplete;
-  /** The platform replied, so it may have done what was asked. */
-  readonly mayHaveArrived = true;
+
+  constructor(message: string, reply: string | null = null) {
+    super(message, true, reply);
+  }
 }
 
 export type PlatformError = PlatformUnreachable | PlatformRejected | PlatformReplyInvalid;
@@ -77,5 +78,5 @@ export function saying(message: string, error: PlatformError, mayHaveArrived = f
   if (error instanceof PlatformUnreachable) return new PlatformUnreachable(message, may, error.replyText());
   if (error instanceof PlatformRejected)
     return new PlatformRejected(message, may, error.replyText(), error.refusesToken);
-  return new PlatformReplyInvalid(message);
+  return new PlatformReplyInvalid(message, error.replyText());
 }

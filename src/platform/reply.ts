@@ -174,6 +174,15 @@ export const isPrintable = (value: unknown, max: number): value is string =>
   value.trim() === value &&
   !/\p{C}/u.test(value);
 
+/** Longest number of an application or a registration that is kept: a limit of our own (docs/platform.md 8). */
+export const REFERENCE_CHARACTERS_MAX = 128;
+
+/** The number that a field names, without the blanks around it; null where it is none that can be kept and shown. */
+export function referenceIn(value: unknown): string | null {
+  const text = typeof value === 'string' ? value.trim() : value;
+  return isPrintable(text, REFERENCE_CHARACTERS_MAX) ? text : null;
+}
+
 type Kind = 'code' | 'status' | 'flag' | 'error';
 
 /** What a name may begin with that is of the reply. */

@@ -25,14 +25,14 @@ describe('an application (sp1101)', () => {
 
   test('is sent unchanged, once, and answered by a receipt', async () => {
     const { receipt, received } = await submit(RECEIPT);
-    expect(receipt).toEqual({ bizFlow: 'F1', merOrderNo: 'A-1' });
+    expect(receipt).toEqual({ bizFlow: 'F1', reply: JSON.stringify(RECEIPT) });
     expect(received.map(({ path, body }) => [path, JSON.parse(body) as unknown])).toEqual([
       ['/api/sp1101', APPLICATION],
     ]);
   });
 
   test.each([{}, { merOrderNo: '' }])('a receipt without merOrderNo is accepted: %j', async (echo) => {
-    expect((await submit({ ...RECEIPT, merOrderNo: undefined, ...echo })).receipt.merOrderNo).toBeNull();
+    expect((await submit({ ...RECEIPT, merOrderNo: undefined, ...echo })).receipt.bizFlow).toBe('F1');
   });
 
   const { bizFlow, ...WITHOUT_FLOW } = RECEIPT;
@@ -50,7 +50,9 @@ describe('an application (sp1101)', () => {
     ['of no status', { ...RECEIPT, status: undefined }, 'F1'],
     ['without bizFlow', WITHOUT_FLOW, null],
     ['with an empty bizFlow', { ...RECEIPT, bizFlow: '' }, null],
-    ['with a bizFlow of 33 characters', { ...RECEIPT, bizFlow: 'F'.repeat(33) }, null],
+    ['with a bizFlow of 128 characters', { ...RECEIPT, bizFlow: 'F'.repeat(128) }, 'F'.repeat(128)],
+    ['with a bizFlow of 129 characters', { ...RECEIPT, bizFlow: 'F'.repeat(129) }, null],
+    ['of its status alone', { status: 'ACCEPT', bizFlow: 'F1' }, 'F1'],
     ['of a code alone', { code: 'S00001' }, null],
     ['of a code by another name', { respCode: 'S00001', bizFlow: 'F1' }, 'F1'],
     ['of a code beside an error’s words', { code: 'S00001', error: 'none', errorCode: 0 }, null],
@@ -69,7 +71,7 @@ describe('an application (sp1101)', () => {
   ])('a receipt is accepted even with the HTTP status %i', async (status, headers) => {
     const { url, received } = await outOfScope(answer(JSON.stringify(RECEIPT), status, headers));
     const client = createApplicationClient(transportTo(url).transport);
-    expect(await client.submit(APPLICATION)).toEqual({ bizFlow: 'F1', merOrderNo: 'A-1' });
+    expect(await client.submit(APPLICATION)).toMatchObject({ bizFlow: 'F1' });
     expect(received).toHaveLength(1);
   });
 

@@ -1,12 +1,10 @@
 /** sp1401, register a beneficiary: submits one under its order number, repeatedly if needed (docs/platform.md 4.4). */
 import { PlatformReplyInvalid } from '../../platform/errors.ts';
 import type { MerchantAccess } from '../../platform/ledger-reader.ts';
-import { cameOf, isPrintable, opened, readReply, refusedBy, type Opened } from '../../platform/reply.ts';
+import { cameOf, opened, readReply, referenceIn, refusedBy, type Opened } from '../../platform/reply.ts';
 import type { ReplyContext, Transport } from '../../platform/transport.ts';
 import { BENEFICIARY_ACCEPTED, BENEFICIARY_STATUSES, type BeneficiaryStatus } from '../../platform/wire.ts';
 
-/** A limit of our own, as the document has none for sp1401 (docs/platform.md 8). */
-const REFERENCE_CHARACTERS_MAX = 64;
 const REPLY_FIELDS = ['merOrderNo', 'bizFlowNo', 'payeeId', 'status', 'respCode'];
 
 /** The platform's answer to a registration (docs/platform.md 2.6). */
@@ -52,10 +50,10 @@ function statusOf({ body, field }: Opened): unknown {
 /** An identifier from the reply; null if it has none. */
 function referenceOf({ field }: Opened, name: string): string | null {
   const value = field(name) ?? null;
-  if (value !== null && !isPrintable(value, REFERENCE_CHARACTERS_MAX)) {
+  const reference = referenceIn(value);
+  if (value !== null && reference === null)
     throw new PlatformReplyInvalid(`the reply has a ${name} that could not be kept`);
-  }
-  return value;
+  return reference;
 }
 
 /**
@@ -66,7 +64,7 @@ function registrationOf(text: string, context: ReplyContext, payload: object): R
   const { refusal } = readReply(text, context, { expected: REPLY_FIELDS, hasState: true });
   const reply = opened(text, REPLY_FIELDS)!;
   const named = reply.field('respCode') ?? reply.layers.map(({ code }) => code).find(isAcceptance);
-  const respCode = isPrintable(named, REFERENCE_CHARACTERS_MAX) ? named : null;
+  const respCode = referenceIn(named);
   const status = statusOf(reply) ?? (isAcceptance(respCode) ? UNDER_REVIEW : undefined);
   // The status of a finished review decides, whatever the code.
   if (refusal !== null && (status === undefined || status === UNDER_REVIEW))
@@ -77,7 +75,7 @@ function registrationOf(text: string, context: ReplyContext, payload: object): R
   }
   const sent = (payload as { merOrderNo?: unknown }).merOrderNo;
   const echo = reply.field('merOrderNo') ?? sent;
-  if (typeof sent !== 'string' || echo !== sent) {
+  if (typeof sent !== 'string' || referenceIn(echo) !== sent) {
     throw new PlatformReplyInvalid('the reply is for another merOrderNo than was sent');
   }
   return {

@@ -30,7 +30,7 @@ import {
   withPlatform,
   type CommandOutput,
 } from '../../cli/context.ts';
-import { idFlag, textFlag } from '../../cli/flags.ts';
+import { idFlag, referenceFlag, textFlag } from '../../cli/flags.ts';
 import { readInputFile, rulesOf, warningText } from '../../cli/input-file.ts';
 import { line, lines, listTable, type Times } from '../../cli/output/text.ts';
 
@@ -163,9 +163,8 @@ function addSettle(beneficiary: Command): void {
     .description('record the outcome of a registration without a result, after asking the platform')
     .addHelpText('after', '\nExample:\n  daybook beneficiary settle 3 --status 04 --payee-id P20260301')
     .action((id: string, flags: SettleFlags, self: Command) => {
-      const { status, payeeId = null } = flags;
-      if (payeeId !== null && !/^[\x21-\x7e]{1,64}$/.test(payeeId))
-        throw new UsageError('--payee-id takes 1 to 64 characters without spaces.');
+      const { status } = flags;
+      const payeeId = flags.payeeId === undefined ? null : referenceFlag('--payee-id', flags.payeeId);
       if (status === '03' && payeeId !== null)
         throw new UsageError('a rejected registration has no payee to pay; leave out --payee-id.');
       const note = textFlag(flags.note, 'say how it is known') ?? null;

@@ -13,8 +13,9 @@ import {
 import type { NotificationKind } from '../../store/notify-path.ts';
 import type { DB } from '../../store/engine/schema.ts';
 import { readBeneficiaryResult } from './beneficiary-result.ts';
-import { changeOf, readOnboardingResult, belongsToAnother } from './onboarding-result.ts';
-import type { ProcessContext } from './verdict.ts';
+import { AS_DOCUMENTED } from './body.ts';
+import { changeOf, readOnboardingResult, belongsToAnother, decidesNothing } from './onboarding-result.ts';
+import type { ProcessContext, Reading } from './verdict.ts';
 
 /** The notification cannot be applied. The message says why. Nothing was changed. */
 class NotApplicable extends ExpectedError {
@@ -30,6 +31,30 @@ export interface AppliedNotification {
   readonly standing: string;
   /** Of an approved application, else null. */
   readonly merchantNo: string | null;
+  /** What was read, if it was not written as the document has it; else null. */
+  readonly readAs: ReadAs | null;
+}
+
+export interface ReadAs {
+  readonly written: string;
+  /** Neither the token nor what may be personal, unless it is to be revealed. */
+  readonly fields: Readonly<Record<string, string>>;
+}
+
+const READ: Readonly<Record<NotificationKind, (body: string) => Reading<object>>> = {
+  onboarding: readOnboardingResult,
+  beneficiary: readBeneficiaryResult,
+};
+const REVEALED = ['token', 'message', 'merNameEn'];
+
+/** What a body was read as, if it was not written as the document has it; else null, as it shows by itself what it says. */
+export function readAsOf(kind: NotificationKind, body: string, { reveal = false } = {}): ReadAs | null {
+  const { written, result } = READ[kind](body);
+  if (result === null || written === AS_DOCUMENTED) return null;
+  const fields = (Object.entries(result) as [string, string | null][]).filter(
+    (field): field is [string, string] => field[1] !== null && (reveal || !REVEALED.includes(field[0])),
+  );
+  return { written, fields: Object.fromEntries(fields) };
 }
 
 /** Why a person cannot apply a notification with this outcome. */
@@ -37,7 +62,6 @@ const NOT_FOR_A_PERSON: Readonly<Record<string, string>> = {
   applied: 'was applied before',
   duplicate: 'repeats an applied one',
   unknown: 'used a path that was never issued, so it belongs to nothing',
-  malformed: 'cannot be read as a result; `daybook notifications show` prints it',
   waiting: 'waits for the reply to our own request, and is applied by itself then',
 };
 
@@ -61,9 +85,12 @@ export async function applyNotification(
   }
   const against = whyNot(notification.outcome);
   if (against !== null) throw notApplicable(number, against);
-  const applied = await APPLY[notification.kind](trx, notification, context);
-  await markAppliedByPerson(trx, { id: notification.id, note, now: context.now });
-  return { number, kind: notification.kind, ...applied };
+  const { id, kind, bodyCiphertext } = notification;
+  if (bodyCiphertext === null) throw notApplicable(number, 'was forgotten with its application');
+  const open = { ...notification, bodyCiphertext };
+  const applied = await APPLY[kind](trx, open, context);
+  await markAppliedByPerson(trx, { id, note, now: context.now });
+  return { number, kind, ...applied, readAs: readAsOf(kind, bodyOf(context.secretKeys, open)) };
 }
 
 const whyNot = (outcome: NotificationOutcome | null): string | null =>
@@ -74,7 +101,13 @@ const whyNot = (outcome: NotificationOutcome | null): string | null =>
 const notApplicable = (number: number, why: string): NotApplicable =>
   new NotApplicable(`notification ${number} ${why}; nothing was changed.`);
 
-type Applied = Omit<AppliedNotification, 'number' | 'kind'>;
+type Applied = Omit<AppliedNotification, 'number' | 'kind' | 'readAs'>;
+
+const unreadable = (number: number, problem: string): NotApplicable =>
+  notApplicable(
+    number,
+    `cannot be read as a result (${problem}); \`daybook notifications show ${number} --reveal\` prints it`,
+  );
 type Apply = (
   trx: Transaction<DB>,
   notification: OpenNotification,
@@ -84,8 +117,10 @@ type Apply = (
 const applyOnboarding: Apply = async (trx, notification, { secretKeys, now }) => {
   const { number } = notification;
   const application = await applicationByNotifyHash(trx, notification.notifyHash);
-  const { result } = readOnboardingResult(bodyOf(secretKeys, notification));
-  if (application === null || result === null) throw notApplicable(number, 'belongs to nothing any more');
+  const { result, problem } = readOnboardingResult(bodyOf(secretKeys, notification));
+  if (application === null) throw notApplicable(number, 'belongs to nothing any more');
+  if (result === null) throw unreadable(number, problem);
+  if (decidesNothing(result)) throw notApplicable(number, 'decides nothing: it says that a review follows');
   if (await belongsToAnother(trx, application.id, result))
     throw notApplicable(number, 'names the bizFlow of another application');
   const decision = changeOf(result);
@@ -102,8 +137,9 @@ const applyOnboarding: Apply = async (trx, notification, { secretKeys, now }) =>
 const applyBeneficiary: Apply = async (trx, notification, { secretKeys, now }) => {
   const { number } = notification;
   const registration = await beneficiaryByNotifyHash(trx, notification.notifyHash);
-  const { result } = readBeneficiaryResult(bodyOf(secretKeys, notification));
-  if (registration === null || result === null) throw notApplicable(number, 'belongs to nothing any more');
+  const { result, problem } = readBeneficiaryResult(bodyOf(secretKeys, notification));
+  if (registration === null) throw notApplicable(number, 'belongs to nothing any more');
+  if (result === null) throw unreadable(number, problem);
   if (result.status === '01') throw notApplicable(number, 'decides nothing: it says that the review goes on');
   const { status, payeeId } = result;
   await decideBeneficiary(trx, registration.id, { status, payeeId, note: null, now });

@@ -13,9 +13,9 @@ import {
 import type { DB } from '../../store/engine/schema.ts';
 import { bodyOf, type OpenNotification } from './stored.ts';
 import {
-  absentAsNull,
-  readJson,
-  reference,
+  asWritten,
+  readBody,
+  referenceOrNull,
   type Reading,
   applies,
   changesNothing,
@@ -33,25 +33,22 @@ interface RegistrationChange {
   readonly payeeId: string | null;
 }
 
-const REFERENCE_CHARACTERS_MAX = 128;
-const given = absentAsNull(reference(REFERENCE_CHARACTERS_MAX));
-
 /** What is taken from the payload; the rest stays in the inbox. */
 const payloadSchema = z.object({
   // Sent as a number, the status has one digit.
   status: z.preprocess(
-    (value) => (typeof value === 'string' && value !== '' ? value.padStart(2, '0') : value),
+    (value) => (typeof value === 'string' && value !== '' ? value.trim().padStart(2, '0') : value),
     z.enum(BENEFICIARY_STATUSES),
   ),
-  payeeId: given,
+  payeeId: referenceOrNull,
   // The document does not show these two. They are compared if they come.
-  merOrderNo: given,
-  bizFlowNo: given,
+  merOrderNo: referenceOrNull,
+  bizFlowNo: referenceOrNull,
 });
 type BeneficiaryResult = Readonly<z.output<typeof payloadSchema>>;
 
 export const readBeneficiaryResult = (body: string): Reading<BeneficiaryResult> =>
-  readJson(body, payloadSchema, Object.keys(payloadSchema.shape));
+  readBody(body, payloadSchema, Object.keys(payloadSchema.shape));
 
 /** What a result changes: it ends the review, once, and only for the payee that was registered. */
 export function judgeBeneficiary(
@@ -97,9 +94,9 @@ export async function processBeneficiaryResult(
   const registration = await beneficiaryByNotifyHash(trx, notifyHash);
   if (registration === null) return settled(changesNothing('unknown', 'this path was never issued'), null);
   const { merOrderNo } = registration;
-  const { result, problem } = readBeneficiaryResult(bodyOf(secretKeys, notification));
-  if (result === null) return settled(changesNothing('malformed', problem), merOrderNo);
-  const verdict = judgeBeneficiary(result, registration);
+  const reading = readBeneficiaryResult(bodyOf(secretKeys, notification));
+  if (reading.result === null) return settled(changesNothing('malformed', reading.problem), merOrderNo);
+  const verdict = asWritten(judgeBeneficiary(reading.result, registration), reading, notification);
   if (verdict.change === null) return settled(verdict, merOrderNo);
   const isApplied = await applyBeneficiaryResult(trx, { ...verdict.change, notifyHash, now });
   return isApplied

@@ -3,7 +3,7 @@
  * `resolve`.
  */
 import type { Command } from 'commander';
-import { applyNotification, type AppliedNotification } from './apply.ts';
+import { applyNotification, readAsOf, type AppliedNotification, type ReadAs } from './apply.ts';
 import { processNotifications } from './process.ts';
 import { EXIT, UsageError, type ExitCode } from '../../run/verdict/exit-codes.ts';
 import {
@@ -18,7 +18,7 @@ import { freeSpace } from '../../store/engine/database.ts';
 import { adoptSecretKey } from '../../store/secrets/key-check.ts';
 import { answer, stopSignal, withBy } from '../../cli/context.ts';
 import { idFlag, textFlag } from '../../cli/flags.ts';
-import { counted, lines, listTable, type Times } from '../../cli/output/text.ts';
+import { counted, line, lines, listTable, type Times } from '../../cli/output/text.ts';
 
 /** Most rows listed, the newest first: there may be many forged posts. */
 const ROWS_MAX = 1_000;
@@ -91,13 +91,14 @@ function addShowCommand(notifications: Command): void {
     .action((text: string, _flags: object, self: Command) => {
       const number = numberOf(text);
       return answer(self, async ({ settings, recorded }) => {
-        const body = await recorded({ subject: number }, async (trx) => {
+        const { kind, body } = await recorded({ subject: number }, async (trx) => {
           const found = await notificationBody(trx, settings.secretKeys, number);
           if (found === undefined) throw new UsageError(unknownNumber(text));
-          if (found !== null) return found;
+          if (found.body !== null) return { ...found, body: found.body };
           throw new UsageError(`what notification ${text} carried was forgotten with its application.`);
         });
-        return { document: { number, body }, text: body };
+        const readAs = readAsOf(kind, body, { reveal: true });
+        return { document: { number, body, readAs }, text: lines(body, ...readAsLines(readAs)) };
       });
     });
 }
@@ -127,12 +128,23 @@ function addApplyCommand(notifications: Command): void {
     });
 }
 
-const appliedText = ({ number, kind, merOrderNo, standing, merchantNo }: AppliedNotification): string =>
-  lines(
+const readAsLines = (readAs: ReadAs | null): string[] =>
+  readAs === null
+    ? []
+    : [
+        `read as ${readAs.written}:`,
+        ...Object.entries(readAs.fields).map(([name, value]) => line`  ${name}: ${value}`),
+      ];
+
+const appliedText = (applied: AppliedNotification): string => {
+  const { number, kind, merOrderNo, standing, merchantNo, readAs } = applied;
+  return lines(
     `notification ${number} is applied: the ${kind === 'onboarding' ? 'application' : 'registration'} with merOrderNo ` +
       `${merOrderNo} is ${standing}`,
     merchantNo !== null && `merchant ${merchantNo} is known, its token stored encrypted`,
+    ...readAsLines(readAs),
   );
+};
 
 function addResolveCommand(notifications: Command): void {
   withBy(notifications.command('resolve'))

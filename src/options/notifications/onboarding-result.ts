@@ -5,8 +5,13 @@
 import { createHmac } from 'node:crypto';
 import type { Transaction } from 'kysely';
 import { z } from 'zod';
-import { MERCHANT_NO, TOKEN } from '../../ledger/merchant-no.ts';
-import { APPLICATION_APPROVED, APPLICATION_NEEDS_DOCUMENTS } from '../../platform/wire.ts';
+import { isMerchantNo, TOKEN } from '../../ledger/merchant-no.ts';
+import { isPrintable } from '../../platform/reply.ts';
+import {
+  APPLICATION_ACCEPTED,
+  APPLICATION_APPROVED,
+  APPLICATION_NEEDS_DOCUMENTS,
+} from '../../platform/wire.ts';
 import type { DB } from '../../store/engine/schema.ts';
 import { appliedBefore, bodyOf, type OpenNotification } from './stored.ts';
 import {
@@ -17,9 +22,10 @@ import {
   applicationByBizFlow,
 } from '../onboarding/stored.ts';
 import {
-  absentAsNull,
-  readJson,
+  asWritten,
+  readBody,
   reference,
+  referenceOrNull,
   type Reading,
   applies,
   changesNothing,
@@ -37,27 +43,35 @@ const asText = z.preprocess(
   absentAsEmpty(z.string()),
 );
 
+/** Of a process version, in characters (docs/platform.md 2.3). */
+const PROCESS_VERSION_MAX = 10;
+
 /** What is taken from the payload (docs/platform.md 6.1). */
 const payloadSchema = z
   .object({
-    bizFlow: reference(32).min(1),
-    merOrderNo: absentAsNull(reference(32)),
-    code: reference(6).min(1),
+    bizFlow: reference.min(1),
+    merOrderNo: referenceOrNull,
+    // The document allows 6 characters. Any other value than those it names means rejected, whatever its form.
+    code: z.string().trim().min(1),
     // For a person: a reason and field names, in a JSON text whose shape the document does not show. The document allows 255
     // characters. Longer texts do no harm, as the size of the body is limited.
     message: asText,
-    merchantNo: absentAsEmpty(z.string()),
-    token: absentAsEmpty(z.string()),
+    merchantNo: absentAsEmpty(z.string().trim()),
+    token: absentAsEmpty(z.string().trim()),
     // The merchant's English name as the platform has it.
     merNameEn: absentAsEmpty(z.string()),
-    processVersion: absentAsNull(reference(10)),
+    // The document has it in requests alone.
+    processVersion: z
+      .unknown()
+      .optional()
+      .transform((value) => (isPrintable(value, PROCESS_VERSION_MAX) ? value : null)),
   })
   .superRefine(({ code, merchantNo, token }, context) => {
     const wrong = (field: string, message: string): void => {
       context.addIssue({ code: 'custom', path: [field], message });
     };
     if (code === APPLICATION_APPROVED) {
-      if (!MERCHANT_NO.test(merchantNo)) wrong('merchantNo', 'is none, though the application is approved');
+      if (!isMerchantNo(merchantNo)) wrong('merchantNo', 'is none, though the application is approved');
       if (!TOKEN.test(token)) wrong('token', 'is none, though the application is approved');
     } else if (token !== '') wrong('token', 'is filled, though the application is not approved');
   });
@@ -71,7 +85,7 @@ const PAYLOAD_FIELDS = ['bizFlow', 'merOrderNo', 'code', 'message', 'merchantNo'
  * Reads the body of a post. It is malformed if it is not what the document describes. Additional fields are allowed.
  */
 export const readOnboardingResult = (body: string): Reading<OnboardingResult> =>
-  readJson(body, payloadSchema, PAYLOAD_FIELDS);
+  readBody(body, payloadSchema, PAYLOAD_FIELDS);
 
 /** What makes two results the same. */
 const identityOf = ({ bizFlow, code, message, merchantNo, token }: OnboardingResult): string =>
@@ -95,24 +109,36 @@ export function judgeOnboarding(
   switch (state) {
     case 'submitting':
       return changesNothing('waiting', 'the platform’s reply to the application is not stored yet');
-    case 'accepted':
     case 'unknown':
+      return applies(changeOf(result));
+    case 'accepted':
     case 'supplement':
     // It means "rejected or processing error" (docs/platform.md 6.1). After an error the review goes on, and a later
     // result counts.
     case 'rejected':
-      return applies(changeOf(result));
+      return decidesNothing(result) ? changesNothing('duplicate', RECEIVED) : applies(changeOf(result));
     case 'refused':
       return changesNothing('contradiction', 'the platform had refused to take the application');
     case 'approved':
-      return againstApproval(result, applied);
+      return decidesNothing(result)
+        ? changesNothing('duplicate', RECEIVED)
+        : againstApproval(result, applied);
   }
 }
 
+const RECEIVED = 'it says that the application was received, which is known';
+
+/** Whether it says no more than the reply to the application did: received, awaiting review (docs/platform.md 4.3). */
+export const decidesNothing = ({ code }: OnboardingResult): boolean => code === APPLICATION_ACCEPTED.code;
+
 /** The state that a result brings an application to. */
-export function changeOf({ code, message, merchantNo, token }: OnboardingResult): ApplicationDecision {
+export function changeOf(result: OnboardingResult): ApplicationDecision {
+  const { code, message, merchantNo, token } = result;
   if (code === APPLICATION_APPROVED) return { to: 'approved', merchantNo, token };
-  return { to: code === APPLICATION_NEEDS_DOCUMENTS ? 'supplement' : 'rejected', message };
+  if (decidesNothing(result)) return { to: 'accepted' };
+  return code === APPLICATION_NEEDS_DOCUMENTS
+    ? { to: 'supplement', message }
+    : { to: 'rejected', message, code };
 }
 
 function againstApproval(
@@ -136,16 +162,18 @@ export async function processOnboardingResult(
   const application = await applicationByNotifyHash(trx, notification.notifyHash);
   if (application === null) return settled(changesNothing('unknown', 'this path was never issued'), null);
   const { id, merOrderNo } = application;
-  const { result, problem } = readOnboardingResult(bodyOf(secretKeys, notification));
-  if (result === null) return settled(changesNothing('malformed', problem), merOrderNo);
-
+  const reading = readOnboardingResult(bodyOf(secretKeys, notification));
+  if (reading.result === null) return settled(changesNothing('malformed', reading.problem), merOrderNo);
+  const { result } = reading;
   const digest = digestOf(result, digestKey);
   const earlier = await appliedBefore(trx, notification.notifyHash, digest);
-  const verdict = judgeOnboarding(
+  const applied = earlier.map((one) => readOnboardingResult(bodyOf(secretKeys, one)).result);
+  const judged = judgeOnboarding(
     result,
     application,
-    earlier.map((one) => readOnboardingResult(bodyOf(secretKeys, one)).result).filter((one) => one !== null),
+    applied.filter((one) => one !== null),
   );
+  const verdict = asWritten(judged, reading, notification);
   if (verdict.change === null) return settled(verdict, merOrderNo);
   if (await belongsToAnother(trx, id, result))
     return settled(changesNothing('contradiction', 'its bizFlow is another application’s'), merOrderNo);

@@ -1,9 +1,9 @@
 /** The server that takes in what the platform pushes: one route for each kind of result. */
-import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance } from 'fastify';
 import { NOTIFY_SECRET, type NotificationKind } from '../../store/notify-path.ts';
 import { addHealth, type Readiness } from '../../web/readiness.ts';
 import { bareServer, limitedServer, type LimitedServerDeps } from '../../web/server.ts';
+import { storedBody } from './body.ts';
 import type { Inbox } from './inbox.ts';
 
 export interface InboxServerDeps extends LimitedServerDeps {
@@ -51,7 +51,7 @@ function addNotify(server: FastifyInstance, inbox: Inbox): void {
           reply.callNotFound();
           return reply;
         }
-        await inbox.keep({ kind, secret, body: textOf(request.body), source: request.ip });
+        await inbox.keep({ kind, secret, body: storedBody(request.body), source: request.ip });
         return reply.code(200).send({ received: true });
       },
     );
@@ -60,9 +60,3 @@ function addNotify(server: FastifyInstance, inbox: Inbox): void {
 
 /** Every post is read as this type. Fastify would refuse an unknown type before our code sees the post. */
 const ANY_TYPE = 'application/octet-stream';
-
-/** The body as text, without loss. Bytes that are not UTF-8 become `base64:...`, which is no valid JSON either. */
-function textOf(body: unknown): string {
-  if (!Buffer.isBuffer(body)) return '';
-  return isUtf8(body) ? body.toString('utf8') : `base64:${body.toString('base64')}`;
-}

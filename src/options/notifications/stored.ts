@@ -221,12 +221,16 @@ export async function settleNotification(
     .execute();
 }
 
+/** The body is null once it was deleted. */
+type StoredNotification = Omit<OpenNotification, 'bodyCiphertext'> &
+  Pick<NotificationRow, 'outcome'> & { readonly bodyCiphertext: string | null };
+
 /** A notification with its outcome, locked until the transaction ends. */
 export async function notificationByNumber(
   trx: Trx,
   number: number,
-): Promise<(OpenNotification & Pick<NotificationRow, 'outcome'>) | undefined> {
-  const [found] = await rowsOf(trx)<OpenNotification & Pick<NotificationRow, 'outcome'>>`
+): Promise<StoredNotification | undefined> {
+  const [found] = await rowsOf(trx)<StoredNotification>`
     SELECT ${OPEN_COLUMNS}, outcome FROM notification WHERE number = ${number} FOR UPDATE`;
   return found;
 }
@@ -281,21 +285,19 @@ export const listNotifications = (
   ORDER BY number DESC LIMIT ${limit}`;
 
 /**
- * The body as it was posted. Undefined where there is no notification of that number; null where the body was
- * deleted. Throws `UnknownSecretKey` or `SecretUnreadable`.
+ * A notification's kind, and its body as it was posted: null where that was deleted. Undefined where there is no
+ * notification of that number. Throws `UnknownSecretKey` or `SecretUnreadable`.
  */
 export async function notificationBody(
   db: Db,
   secretKeys: readonly SecretKey[],
   number: number,
-): Promise<string | null | undefined> {
-  const row = await db
-    .selectFrom('notification')
-    .select(['id', 'body_ciphertext as bodyCiphertext'])
-    .where('number', '=', number)
-    .executeTakeFirst();
-  if (row?.bodyCiphertext == null) return row === undefined ? undefined : null;
-  return bodyOf(secretKeys, { id: row.id, bodyCiphertext: row.bodyCiphertext });
+): Promise<{ readonly kind: NotificationKind; readonly body: string | null } | undefined> {
+  const [row] = await rowsOf(db)<StoredNotification>`
+    SELECT ${OPEN_COLUMNS}, outcome FROM notification WHERE number = ${number}`;
+  if (row === undefined) return undefined;
+  const { id, kind, bodyCiphertext } = row;
+  return { kind, body: bodyCiphertext === null ? null : bodyOf(secretKeys, { id, bodyCiphertext }) };
 }
 
 /** Number of notifications by outcome; `open` counts those not processed yet. */

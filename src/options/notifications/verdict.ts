@@ -1,7 +1,8 @@
 /** What is to become of a notification: the types that all operations share. */
 import { z } from 'zod';
-import { isPrintable, opened } from '../../platform/reply.ts';
-import type { NotificationOutcome } from './stored.ts';
+import { opened, REFERENCE_CHARACTERS_MAX, referenceIn } from '../../platform/reply.ts';
+import { AS_DOCUMENTED, writtenIn } from './body.ts';
+import type { NotificationOutcome, OpenNotification } from './stored.ts';
 import type { SecretKey } from '../../store/secrets/secrets.ts';
 
 export interface Verdict<Change> {
@@ -45,19 +46,41 @@ export const settled = (
   resultDigest: string | null = null,
 ): Settlement => ({ outcome, reason, merOrderNo, resultDigest: outcome === 'applied' ? resultDigest : null });
 
-export type Reading<Result> =
-  { readonly result: Result; readonly problem: null } | { readonly result: null; readonly problem: string };
+/** What a body says. `written` names how, `AS_DOCUMENTED` or another way, which only a person applies. */
+export type Reading<Result> = { readonly written: string } & (
+  { readonly result: Result; readonly problem: null } | { readonly result: null; readonly problem: string }
+);
 
-/** A reference number. It is stored and shown to a person, so it must have no invisible characters. */
-export const reference = (charactersMax: number) =>
-  z
-    .string()
-    .max(charactersMax)
-    .refine((text) => text === '' || isPrintable(text, text.length), 'holds what cannot be shown');
+/** What becomes of a result that would change something: only JSON changes it without a person. */
+export const asWritten = <Change>(
+  verdict: Verdict<Change>,
+  { written }: Reading<unknown>,
+  { number }: Pick<OpenNotification, 'number'>,
+): Verdict<Change> =>
+  verdict.change === null || written === AS_DOCUMENTED
+    ? verdict
+    : changesNothing(
+        'malformed',
+        `it came as ${written}: \`daybook notifications show ${number} --reveal\` prints it as read, and ` +
+          `\`daybook notifications apply ${number}\` applies it`,
+      );
 
-/** Text that may be left out, null or empty; null then. */
-export const absentAsNull = (text: ReturnType<typeof reference>) =>
-  text.nullish().transform((value) => (value === undefined || value === '' ? null : value));
+/**
+ * A reference number, without the blanks around it. It is stored and shown to a person, so it must have no invisible
+ * characters.
+ */
+export const reference = z
+  .string()
+  .trim()
+  .refine(
+    (text) => text === '' || referenceIn(text) !== null,
+    `is longer than ${REFERENCE_CHARACTERS_MAX}, or holds what cannot be shown`,
+  );
+
+/** A reference that may be left out, null or empty; null then. */
+export const referenceOrNull = reference
+  .nullish()
+  .transform((value) => (value === undefined || value === '' ? null : value));
 
 const PROBLEMS_SHOWN_MAX = 3;
 
@@ -65,24 +88,26 @@ const PROBLEMS_SHOWN_MAX = 3;
  * Reads the fields of a payload, in whatever envelope it comes. The payload is the part that has the `expected` fields,
  * so that a `code` of the envelope is not taken for the payload's.
  */
-export function readJson<Result>(
+export function readBody<Result>(
   body: string,
   schema: z.ZodType<Result>,
   expected: readonly string[],
 ): Reading<Result> {
-  const payload = payloadIn(body, expected);
-  if (payload === undefined) return { result: null, problem: 'the body is no JSON' };
+  const found = writtenIn(body);
+  const written = found?.written ?? AS_DOCUMENTED;
+  const payload = found === null ? undefined : payloadIn(found.json, expected);
+  if (payload === undefined) return { written, result: null, problem: 'the body is no JSON' };
   const checked = schema.safeParse(payload);
-  if (checked.success) return { result: checked.data, problem: null };
+  if (checked.success) return { written, result: checked.data, problem: null };
   const problems = checked.error.issues
     .slice(0, PROBLEMS_SHOWN_MAX)
     .map((issue) => `${issue.path.join('.') || 'the body'} ${wordingOf(issue)}`);
-  return { result: null, problem: problems.join('; ') };
+  return { written, result: null, problem: problems.join('; ') };
 }
 
-function payloadIn(body: string, expected: readonly string[]): unknown {
+function payloadIn(json: string, expected: readonly string[]): unknown {
   try {
-    return opened(body, expected)?.body ?? null;
+    return opened(json, expected)?.body ?? null;
   } catch {
     return undefined;
   }

@@ -215,6 +215,8 @@ export interface Findings {
   readonly fields: readonly string[];
   /** For the resubmission (docs/platform.md 2.3, 9). */
   readonly processVersion: string | null;
+  /** The number that a reply names, in whatever form, where it could not be kept as the application's own. */
+  readonly bizFlow: string | null;
 }
 
 const VERSION_KEY = /^process_?(?:version|id|ver)$/i;
@@ -226,6 +228,7 @@ interface Gathered {
   readonly reasons: string[];
   readonly fields: string[];
   processVersion: string | null;
+  bizFlow: string | null;
 }
 
 function gather(node: unknown, key: string, into: Gathered, depth: number): void {
@@ -242,6 +245,7 @@ function gather(node: unknown, key: string, into: Gathered, depth: number): void
 function place(text: string, key: string, into: Gathered): void {
   if (text === '') return;
   if (VERSION_KEY.test(key) && text.length <= PROCESS_VERSION_CHARACTERS_MAX) into.processVersion = text;
+  else if (key === 'bizFlow' && into.bizFlow === null) into.bizFlow = text;
   else if (FIELD_KEY.test(key)) into.fields.push(...text.split(SEPARATORS).filter((name) => name !== ''));
   else into.reasons.push(text);
 }
@@ -250,7 +254,7 @@ const withoutRepeats = (texts: readonly string[]): string[] => [...new Set(texts
 
 /** Reads a message. If it is not JSON, the complete text is one reason. */
 export function findingsOf(message: string): Findings {
-  const gathered: Gathered = { reasons: [], fields: [], processVersion: null };
+  const gathered: Gathered = { reasons: [], fields: [], processVersion: null, bizFlow: null };
   let content: unknown = message;
   try {
     content = JSON.parse(message);
@@ -262,5 +266,6 @@ export function findingsOf(message: string): Findings {
     reasons: withoutRepeats(gathered.reasons),
     fields: withoutRepeats(gathered.fields),
     processVersion: gathered.processVersion,
+    bizFlow: gathered.bizFlow,
   };
 }

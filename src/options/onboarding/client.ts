@@ -3,19 +3,18 @@
  * (docs/platform.md 4.3).
  */
 import { PlatformRejected, PlatformReplyInvalid, PlatformUnreachable } from '../../platform/errors.ts';
-import { cameOf, isPrintable, opened, readReply, refusedBy, type Opened } from '../../platform/reply.ts';
+import { cameOf, opened, readReply, referenceIn, refusedBy, type Opened } from '../../platform/reply.ts';
 import type { ReplyContext, Transport } from '../../platform/transport.ts';
 import { APPLICATION_ACCEPTED } from '../../platform/wire.ts';
 
-/** Longest bizFlow and merOrderNo (docs/platform.md 8). */
-const REFERENCE_CHARACTERS_MAX = 32;
 const REPLY_FIELDS = ['bizFlow', 'merOrderNo', 'status'];
 
 /** The receipt of an application that now awaits review. It is no approval (docs/platform.md 4.3, rule 2). */
 export interface ApplicationReceipt {
-  /** Null if the receipt has none or an unusable one. The application was received all the same. */
+  /** Null if the receipt has none, or one that cannot be kept as a number. The application was received all the same. */
   readonly bizFlow: string | null;
-  readonly merOrderNo: string | null;
+  /** The complete reply. It may repeat personal data: stored only encrypted, never printed or logged. */
+  readonly reply: string;
 }
 
 export interface ApplicationClient {
@@ -31,49 +30,58 @@ export interface ApplicationClient {
 /** Fields that may hold the code of a receipt. */
 const CODE_FIELDS = ['code', 'respCode', 'errorCode', 'retCode', 'error'];
 
-/** Whether any layer of the reply has the code S00001 (docs/platform.md 4.3), in any of the fields for codes. */
-const isReceipt = ({ layers }: Opened): boolean =>
-  layers.some((layer) => CODE_FIELDS.some((field) => layer[field] === APPLICATION_ACCEPTED.code));
+const textIn = (value: unknown): string => (typeof value === 'string' ? value.trim() : '');
 
-/** Reads the reply as a receipt. If the receipt names an order number, it must equal the sent one. */
+const codesIn = ({ layers }: Opened): string[] =>
+  layers.flatMap((layer) => CODE_FIELDS.map((field) => textIn(layer[field]))).filter((code) => code !== '');
+
+/** Whether any layer of the reply has the code S00001 (docs/platform.md 4.3), in any of the fields for codes. */
+const hasReceiptCode = (reply: Opened): boolean => codesIn(reply).includes(APPLICATION_ACCEPTED.code);
+
+const hasReceiptStatus = ({ layers }: Opened): boolean =>
+  layers.some(({ status }) => textIn(status) === APPLICATION_ACCEPTED.status);
+
+/**
+ * Reads the reply as a receipt: it has the code S00001 or the status ACCEPT, and nothing that refuses. If it names an
+ * order number, that must equal the sent one.
+ */
 function receiptOf(text: string, context: ReplyContext, payload: object): ApplicationReceipt {
   const { refusal } = readReply(text, context, { expected: REPLY_FIELDS, hasState: true });
   const reply = opened(text, REPLY_FIELDS)!;
   const received = cameOf(text, context.excerpt);
-  const isAccepted = isReceipt(reply) || reply.field('status') === APPLICATION_ACCEPTED.status;
+  const isAccepted = hasReceiptCode(reply) || hasReceiptStatus(reply);
   if (refusal !== null && isAccepted) {
     throw new PlatformReplyInvalid(
       `the reply says ${APPLICATION_ACCEPTED.status}, but its ${refusal} is no success: ${received}`,
+      text,
     );
   }
   if (refusal !== null) throw refusedBy(refusal, text, context.excerpt);
-  if (isReceipt(reply)) return receiptIn(reply, payload);
-  throw new PlatformReplyInvalid(`the reply is neither a receipt nor a refusal: ${received}`);
+  if (isAccepted) return receiptIn(reply, text, payload);
+  throw new PlatformReplyInvalid(`the reply is neither a receipt nor a refusal: ${received}`, text);
 }
 
-function receiptIn(reply: Opened, payload: object): ApplicationReceipt {
+function receiptIn(reply: Opened, text: string, payload: object): ApplicationReceipt {
   const sent = (payload as { merOrderNo?: unknown }).merOrderNo;
   const echo = reply.field('merOrderNo') ?? null;
-  if (echo !== null && echo !== sent) {
-    throw new PlatformReplyInvalid('the receipt is for another merOrderNo than was sent');
+  if (echo !== null && textIn(echo) !== sent) {
+    throw new PlatformReplyInvalid('the receipt is for another merOrderNo than was sent', text);
   }
-  const bizFlow = reply.field('bizFlow');
-  return {
-    bizFlow: isPrintable(bizFlow, REFERENCE_CHARACTERS_MAX) ? bizFlow : null,
-    merOrderNo: echo === null ? null : String(sent),
-  };
+  return { bizFlow: referenceIn(reply.field('bizFlow')), reply: text };
 }
 
 /**
  * The receipt, if an error reply is one nevertheless: the document does not say which HTTP status a receipt has
- * (docs/platform.md 7). Throws `PlatformReplyInvalid` if it is for another order, because then something was
- * received, and it must not count as refused.
+ * (docs/platform.md 7). Its status alone counts only where no code says otherwise. Throws `PlatformReplyInvalid` if it
+ * is for another order, because then something was received, and it must not count as refused.
  */
 function receiptDespite(error: unknown, payload: object): ApplicationReceipt | null {
   const isAnswer = error instanceof PlatformRejected || error instanceof PlatformUnreachable;
   const text = isAnswer ? error.replyText() : null;
   const reply = text === null ? null : openedOrNull(text);
-  return reply !== null && isReceipt(reply) ? receiptIn(reply, payload) : null;
+  if (text === null || reply === null) return null;
+  const isReceipt = hasReceiptCode(reply) || (hasReceiptStatus(reply) && codesIn(reply).length === 0);
+  return isReceipt ? receiptIn(reply, text, payload) : null;
 }
 
 function openedOrNull(text: string): Opened | null {

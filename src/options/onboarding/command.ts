@@ -30,6 +30,7 @@ import {
   withPlatform,
   type CommandOutput,
 } from '../../cli/context.ts';
+import { referenceFlag } from '../../cli/flags.ts';
 import { readInputFile, rulesOf, warningText } from '../../cli/input-file.ts';
 import { line, lines, listTable, timesOf, type Times } from '../../cli/output/text.ts';
 
@@ -104,7 +105,9 @@ function addSubmitCommand(onboard: Command): void {
             submitDeps(app, stopSignal(), warnings),
           );
           log.info({ application: row.id, state: row.state }, 'application submitted');
-          const { document, text, exitCode } = statusOutput(openItemsOfOne(row), timesOf(settings));
+          const { secretKeys } = settings;
+          const status = await statusOfApplication(app.database.db, row.id, { secretKeys, reveal: false });
+          const { document, text, exitCode } = statusOutput(status!, timesOf(settings));
           print(self, {
             document: { ...(document as object), warnings },
             text: lines(text, ...warnings.map(warningText)),
@@ -194,9 +197,8 @@ function addSettleCommand(onboard: Command): void {
     .description(
       'record that the platform does have an application whose state is `unknown`; ask the platform first',
     )
-    .action((id: string, { bizFlow }: { readonly bizFlow: string }, self: Command) => {
-      if (!/^[\x21-\x7e]{1,32}$/.test(bizFlow))
-        throw new UsageError('--biz-flow takes 1 to 32 characters without spaces.');
+    .action((id: string, flags: { readonly bizFlow: string }, self: Command) => {
+      const bizFlow = referenceFlag('--biz-flow', flags.bizFlow);
       return answer(self, async ({ db, now, recorded, times }) => {
         await markBrokenOff(db, now());
         const subject = idOf(id);
@@ -279,6 +281,9 @@ function textOf(
     `application ${id}: ${state} since ${times.at(changedAt)}`,
     line`  merOrderNo ${merOrderNo}${bizFlow === null ? '' : `, bizFlow ${bizFlow}`}`,
     problem !== null && line`  problem: ${problem}`,
+    bizFlow === null &&
+      findings?.bizFlow != null &&
+      line`  bizFlow by the platform’s reply: ${findings.bizFlow}`,
     ...(findings?.reasons ?? []).map((reason) => line`  reason: ${reason}`),
     findings !== null && findings.fields.length > 0 && line`  fields: ${findings.fields.join(', ')}`,
     version !== null && line`  process version: ${version}`,

@@ -3,6 +3,7 @@
  * or unknown, and moved by the results that the platform pushes (sp3101).
  */
 import { sql } from 'kysely';
+import { cutText, showableText } from '../../ledger/text.ts';
 import { hasExited, type Holder } from '../../host/process-identity.ts';
 import type { Db, Trx } from '../../store/engine/database.ts';
 import { keepDeliveredToken, replaceToken } from '../../store/merchants.ts';
@@ -198,46 +199,54 @@ export async function markAccepted(
   return moved ?? (await applicationById(db, id))!;
 }
 
+/** Why an application was not accepted. `detail` is the platform's complete answer, which is stored encrypted. */
+interface NotAccepted {
+  readonly problem: string;
+  readonly detail: string | null;
+  readonly secretKeys: readonly SecretKey[];
+  readonly now: Date;
+}
+
+const sealedDetail = (merOrderNo: string, { detail, secretKeys }: NotAccepted): string | null =>
+  detail === null ? null : encryptSecret(secretKeys, placeOf(merOrderNo, 'detail_ciphertext'), detail);
+
 /**
  * It is unknown whether the platform has it, or by which bizFlow. Changes it only while it is `submitting`.
  * `isReceived`: the platform did say that it has it.
  */
 export async function markUnknown(
   db: Db,
-  id: number,
-  {
-    problem,
-    isReceived = false,
-    now,
-  }: { readonly problem: string; readonly isReceived?: boolean; readonly now: Date },
+  { id, merOrderNo }: Pick<ApplicationRow, 'id' | 'merOrderNo'>,
+  unknown: NotAccepted & { readonly isReceived?: boolean },
 ): Promise<void> {
+  const { problem, isReceived = false, now } = unknown;
   await db
     .updateTable('application')
-    .set({ state: 'unknown', problem, is_received: isReceived, changed_at: now })
+    .set({
+      state: 'unknown',
+      problem,
+      detail_ciphertext: sealedDetail(merOrderNo, unknown),
+      is_received: isReceived,
+      changed_at: now,
+    })
     .where('id', '=', id)
     .where('state', '=', 'submitting')
     .execute();
 }
 
-/** The platform does not have it: it refused, or nothing reached it. `detail` is its complete answer. */
+/** The platform does not have it: it refused, or nothing reached it. */
 export async function markRefused(
   db: Db,
   { id, merOrderNo }: ApplicationRow,
-  refusal: {
-    readonly problem: string;
-    readonly detail: string | null;
-    readonly secretKeys: readonly SecretKey[];
-    readonly now: Date;
-  },
+  refusal: NotAccepted,
 ): Promise<void> {
-  const { problem, detail, secretKeys, now } = refusal;
-  const place = placeOf(merOrderNo, 'detail_ciphertext');
+  const { problem, now } = refusal;
   await db
     .updateTable('application')
     .set({
       state: 'refused',
       problem,
-      detail_ciphertext: detail === null ? null : encryptSecret(secretKeys, place, detail),
+      detail_ciphertext: sealedDetail(merOrderNo, refusal),
       changed_at: now,
     })
     .where('id', '=', id)
@@ -252,16 +261,15 @@ export async function markRefused(
 export async function markBrokenOff(db: Db, now: Date): Promise<number> {
   const rows = await db
     .selectFrom('application')
-    .select(['id', 'holder', 'submitted_at'])
+    .select(['id', 'mer_order_no as merOrderNo', 'holder', 'submitted_at'])
     .where('state', '=', 'submitting')
     .execute();
   const broken = rows.filter(
     ({ holder, submitted_at }) =>
       hasExited(holder) || now.getTime() - submitted_at.getTime() > SUBMITTING_MS_MAX,
   );
-  for (const { id } of broken) {
-    await markUnknown(db, id, { problem: 'the submitting process ended before the reply was stored', now });
-  }
+  const problem = 'the submitting process ended before the reply was stored';
+  for (const one of broken) await markUnknown(db, one, { problem, detail: null, secretKeys: [], now });
   return broken.length;
 }
 
@@ -277,7 +285,18 @@ export const applicationByNotifyHash = async (
 
 export type ApplicationDecision =
   | { readonly to: 'approved'; readonly merchantNo: string; readonly token: string }
-  | { readonly to: 'supplement' | 'rejected'; readonly message: string };
+  | { readonly to: 'supplement'; readonly message: string }
+  | { readonly to: 'rejected'; readonly message: string; readonly code: string }
+  /** No more than a receipt, of an application of which none was known. */
+  | { readonly to: 'accepted' };
+
+const CODE_SHOWN_MAX = 64;
+
+/** Why an application is rejected, for a person: the platform's code, as the message need not name it. */
+const problemOf = (decision: ApplicationDecision): string | null =>
+  decision.to === 'rejected'
+    ? `the platform’s result has the code ${cutText(showableText(decision.code), CODE_SHOWN_MAX)}`
+    : null;
 
 /**
  * States a result can move: a rejection may have been an error in processing, which the result follows
@@ -330,9 +349,9 @@ export async function applyApplicationResult(
       state: decision.to,
       biz_flow: bizFlow,
       merchant_no: decision.to === 'approved' ? decision.merchantNo : null,
-      detail_ciphertext: decision.to === 'approved' ? null : sealed('detail_ciphertext', decision.message),
+      detail_ciphertext: 'message' in decision ? sealed('detail_ciphertext', decision.message) : null,
       is_received: true,
-      problem: null,
+      problem: problemOf(decision),
       changed_at: now,
       ...(processVersion !== null && { process_version: processVersion }),
       ...(name !== null && { recorded_name_ciphertext: name }),

@@ -165,27 +165,35 @@ async function stateAfter(
     const problem = isPlatformError(error)
       ? error.message
       : `the submission ended before the platform’s reply arrived${signal.aborted ? ': it was stopped' : ''}`;
-    await persistently(deps, () => markUnknown(db, id, { problem, now: now() }));
+    const reply = isPlatformError(error) ? error.replyText() : null;
+    const detail = reply !== null && JSON_TEXT.test(reply) ? reply : null;
+    await persistently(deps, () => markUnknown(db, application, { problem, detail, secretKeys, now: now() }));
     if (!isPlatformError(error) && !signal.aborted) throw error;
   }
   return (await applicationById(db, id))!;
 }
 
+/** Only such a reply may name a bizFlow. A page of HTML says nothing of the application. */
+const JSON_TEXT = /^\s*[{[]/;
+
 const replyOf = (error: PlatformError): string | null =>
   error instanceof PlatformRejected ? error.replyText() : null;
 
 async function keepReceipt(
-  { id, merOrderNo }: ApplicationRow,
-  { bizFlow }: ApplicationReceipt,
+  application: ApplicationRow,
+  { bizFlow, reply }: ApplicationReceipt,
   deps: SubmitDeps,
 ): Promise<ApplicationRow> {
-  const { db, now } = deps;
+  const { db, secretKeys, now } = deps;
+  const { id, merOrderNo } = application;
   const withoutFlow = async (problem: string): Promise<ApplicationRow> => {
-    await persistently(deps, () => markUnknown(db, id, { problem, isReceived: true, now: now() }));
+    const unknown = { problem, detail: reply, isReceived: true, secretKeys, now: now() };
+    await persistently(deps, () => markUnknown(db, application, unknown));
     return (await applicationById(db, id))!;
   };
   try {
-    if (bizFlow === null) return await withoutFlow('the platform’s receipt names no bizFlow');
+    if (bizFlow === null)
+      return await withoutFlow('the platform’s receipt names no bizFlow, or none that can be kept');
     return await persistently(deps, () => markAccepted(db, id, { bizFlow, now: now() }));
   } catch (error) {
     if (isUniqueViolation(error))

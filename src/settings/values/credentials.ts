@@ -3,7 +3,7 @@
  * the pages: hashed passwords, roles, names of headers and claims.
  */
 import { z } from 'zod';
-import { MERCHANT_NO, MERCHANT_NO_RULE, TOKEN, TOKEN_RULE } from '../../ledger/merchant-no.ts';
+import { isMerchantNo, MERCHANT_NO_RULE, TOKEN, TOKEN_RULE } from '../../ledger/merchant-no.ts';
 import type { SigningKey } from '../../ledger/signature.ts';
 import { part } from '../../options/all.ts';
 import { reading, text, Wrong, jsonText } from './scalars.ts';
@@ -18,7 +18,7 @@ const SECRET_KEY_BYTES = 32;
 /** 32 random bytes have 30 different values on average. Fewer than 16 occur once in 10^17 keys. */
 const DIFFERENT_BYTES_MIN = 16;
 
-export const merchantNo = () => text().regex(MERCHANT_NO, { error: MERCHANT_NO_RULE });
+export const merchantNo = () => text().refine(isMerchantNo, { error: MERCHANT_NO_RULE });
 
 export const token = () => text().regex(TOKEN, { error: TOKEN_RULE });
 
@@ -148,7 +148,7 @@ const grant = z.union([
   ROLE.transform((role): Grant => ({ role, merchants: null })),
   z.strictObject({
     role: ROLE,
-    merchants: z.array(z.string().regex(MERCHANT_NO)).min(1).nullable().default(null),
+    merchants: z.array(z.string().refine(isMerchantNo)).min(1).nullable().default(null),
   }),
 ]);
 

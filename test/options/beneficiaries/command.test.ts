@@ -173,8 +173,8 @@ describe('beneficiary', () => {
       code: 2,
       stdout: '',
     });
-    expect((await run(['settle', '1', '--status', '04', '--payee-id', 'P 1'])).stderr).toContain(
-      'without spaces',
+    expect((await run(['settle', '1', '--status', '04', '--payee-id', ' '])).stderr).toContain(
+      '--payee-id takes 1 to 128 printable characters',
     );
     const settled = await run(['settle', '1', '--status', '04', '--payee-id', 'P77', '--note', 'case 4711']);
     expect(settled.stdout).toContain('payeeId P77');

@@ -53,6 +53,7 @@ onBothDatabases(
         merOrderNo: 'A1',
         standing: 'approved',
         merchantNo: 'M-A1',
+        readAs: null,
       });
       expect(await applicationById(db, one.id)).toMatchObject({ state: 'approved', bizFlow: one.flow });
       expect(await merchantTokens(db, KEYS)).toEqual([{ merchantNo: 'M-A1', token: 'tok-A1' }]);
@@ -112,7 +113,8 @@ onBothDatabases(
       expect(refusals.map(({ message }) => message)).toEqual([
         'notification 1 was applied before; nothing was changed.',
         'notification 2 repeats an applied one; nothing was changed.',
-        'notification 3 cannot be read as a result; `daybook notifications show` prints it; nothing was changed.',
+        'notification 3 cannot be read as a result (bizFlow is no string); `daybook notifications show 3 --reveal` prints it; ' +
+          'nothing was changed.',
         'there is no notification 9; `daybook notifications --all` lists those there are.',
       ]);
     });

@@ -114,7 +114,7 @@ onBothDatabases((store) => {
     const { db } = store();
     const [one, two] = [await accepted(db, 'A1'), await accepted(db, 'A2')];
     const lost = await submitting(db, 'A3');
-    await markUnknown(db, lost.id, { problem: 'no answer', now: NOW });
+    await markUnknown(db, lost, { problem: 'no answer', detail: null, secretKeys: KEYS, now: NOW });
     const before = await stateOf(db);
     await arrives(db, one, onboardingResult(two));
     await arrives(db, one, onboardingResult(one, { bizFlow: two.flow }));
@@ -148,7 +148,7 @@ onBothDatabases((store) => {
   it('for an application whose process died or whose outcome is unknown, the result decides', async () => {
     const { db } = store();
     const [died, unclear] = [await submitting(db, 'A1', 'elsewhere:1:-'), await submitting(db, 'A2')];
-    await markUnknown(db, unclear.id, { problem: 'no answer', now: NOW });
+    await markUnknown(db, unclear, { problem: 'no answer', detail: null, secretKeys: KEYS, now: NOW });
     await db
       .updateTable('application')
       .set({ submitted_at: new Date(NOW.getTime() - 7_200_000) })

@@ -128,7 +128,7 @@ describe('onboard', () => {
     expect(stdout).toContain('daybook onboard settle 1 --biz-flow FLOW');
     expect(received).toHaveLength(1);
     expect(await run(AWAY, ['onboard', 'status', '1'])).toMatchObject({ code: 4 });
-    expect((await run(AWAY, ['onboard', 'settle', '1', '--biz-flow', 'two words'])).code).toBe(2);
+    expect((await run(AWAY, ['onboard', 'settle', '1', '--biz-flow', 'two\nlines'])).code).toBe(2);
     expect(await run(AWAY, ['onboard', 'settle', '1', '--biz-flow', 'FLOW7'])).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/^application 1: accepted .*\n.*bizFlow FLOW7/),

@@ -5,26 +5,35 @@ import { findingsOf } from '../../../src/options/onboarding/application-status.t
 it.each([
   [
     '{"reason":"certificate is blurred","fields":["certificate","customerId"]}',
-    { reasons: ['certificate is blurred'], fields: ['certificate', 'customerId'], processVersion: null },
+    {
+      reasons: ['certificate is blurred'],
+      fields: ['certificate', 'customerId'],
+      processVersion: null,
+      bizFlow: null,
+    },
   ],
   [
     '{"processId":"V2","reMaterial":{"reason":"a; b","fieldNames":"certificate, director"}}',
-    { reasons: ['a; b'], fields: ['certificate', 'director'], processVersion: 'V2' },
+    { reasons: ['a; b'], fields: ['certificate', 'director'], processVersion: 'V2', bizFlow: null },
   ],
   [
     '[{"field":"director","msg":"expired"},{"field":"director","msg":"not signed"},{"process_version":3}]',
-    { reasons: ['expired', 'not signed'], fields: ['director'], processVersion: '3' },
+    { reasons: ['expired', 'not signed'], fields: ['director'], processVersion: '3', bizFlow: null },
   ],
-  ['"only a text"', { reasons: ['only a text'], fields: [], processVersion: null }],
+  ['"only a text"', { reasons: ['only a text'], fields: [], processVersion: null, bizFlow: null }],
   [
     '{"reason":"cut at 255 char',
-    { reasons: ['{"reason":"cut at 255 char'], fields: [], processVersion: null },
+    { reasons: ['{"reason":"cut at 255 char'], fields: [], processVersion: null, bizFlow: null },
   ],
-  ['', { reasons: [], fields: [], processVersion: null }],
-  ['null', { reasons: [], fields: [], processVersion: null }],
+  ['', { reasons: [], fields: [], processVersion: null, bizFlow: null }],
+  [
+    '{"bizFlow":"F\\t1","data":{"bizFlow":"F2"}}',
+    { reasons: ['F2'], fields: [], processVersion: null, bizFlow: 'F\t1' },
+  ],
+  ['null', { reasons: [], fields: [], processVersion: null, bizFlow: null }],
   [
     '{"processVersion":"longer than ten"}',
-    { reasons: ['longer than ten'], fields: [], processVersion: null },
+    { reasons: ['longer than ten'], fields: [], processVersion: null, bizFlow: null },
   ],
 ])('%s', (message, findings) => {
   expect(findingsOf(message)).toEqual(findings);
@@ -33,8 +42,10 @@ it.each([
 it('no text is lost, whatever the structure', () => {
   fc.assert(
     fc.property(fc.json({ maxDepth: 3 }), (message) => {
-      const { reasons, fields, processVersion } = findingsOf(message);
-      const kept = [...reasons, ...fields, processVersion ?? ''].join('').replaceAll(/[\s,;|、，；]/g, '');
+      const { reasons, fields, processVersion, bizFlow } = findingsOf(message);
+      const kept = [...reasons, ...fields, processVersion ?? '', bizFlow ?? '']
+        .join('')
+        .replaceAll(/[\s,;|、，；]/g, '');
       const leaves: string[] = [];
       JSON.parse(message, (_, value: unknown) => {
         if (typeof value === 'string') leaves.push(value.trim().replaceAll(/[\s,;|、，；]/g, ''));

@@ -190,7 +190,7 @@ onBothDatabases((store) => {
         state: 'unknown',
         bizFlow: null,
         isReceived: true,
-        problem: 'the platform’s receipt names no bizFlow',
+        problem: 'the platform’s receipt names no bizFlow, or none that can be kept',
       });
       expect(received).toHaveLength(1);
       expect(adviceOf(row)).toContain('Do not submit it again');

@@ -4,7 +4,7 @@ import type { Kysely } from 'kysely';
 import type { Access, Person } from '../access/access.ts';
 import { dayOf } from '../../../ledger/business-day.ts';
 import type { BusinessDay } from '../../../ledger/entry.ts';
-import { MERCHANT_NO } from '../../../ledger/merchant-no.ts';
+import { isMerchantNo } from '../../../ledger/merchant-no.ts';
 import type { ObjectStore } from '../../../objects/object-store.ts';
 import { createFormats, localeOf, type Format } from '../html/format.ts';
 import { EN } from '../html/texts/en.ts';
@@ -102,7 +102,7 @@ function partOf(parts: Readonly<Record<string, string>>, name: string): string {
 /** The merchant in the path. Throws `PageRefusal`, the same for out of scope and unknown ones. */
 export function merchantIn({ part, person }: Asked, name = 'merchant'): string {
   const merchantNo = part(name);
-  if (!MERCHANT_NO.test(merchantNo) || !maySee(person, merchantNo)) throw new PageRefusal(404);
+  if (!isMerchantNo(merchantNo) || !maySee(person, merchantNo)) throw new PageRefusal(404);
   return merchantNo;
 }
 

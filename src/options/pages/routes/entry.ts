@@ -1,5 +1,5 @@
 /** `/entry` and `/entry/MERCHANT/BATCHNO`: an entry by its number. */
-import { MERCHANT_NO } from '../../../ledger/merchant-no.ts';
+import { isMerchantNo } from '../../../ledger/merchant-no.ts';
 import { entryPage, findPage } from '../html/entry.ts';
 import { placesOf } from '../../../statements/entry-places.ts';
 import { adjacentBreaks, findEntries, unreadableOfNumber } from '../../../store/entry-history.ts';
@@ -12,7 +12,7 @@ export const findEntry: MakePage = async (context, asked) => {
   const [number, merchant] = [(query('number') ?? '').trim(), (query('merchant') ?? '').trim()];
   const given = { number, merchant };
   if (number === '') return findPage(view, given, null);
-  const isKnown = merchant === '' || (MERCHANT_NO.test(merchant) && maySee(person, merchant));
+  const isKnown = merchant === '' || (isMerchantNo(merchant) && maySee(person, merchant));
   if (!isKnown || number.length > NUMBER_CHARACTERS_MAX)
     return findPage(view, given, { entries: [], unreadable: [] });
   const merchants = merchant === '' ? person.merchants : [merchant];
