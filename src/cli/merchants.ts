@@ -1,8 +1,10 @@
 /** `merchants`: whose ledgers are synced. Tokens come by stdin or the environment, as other users can see arguments. */
+import { shellWord } from '../ledger/text.ts';
 import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { dayOf, dayWindow } from '../ledger/business-day.ts';
 import { TOKEN, TOKEN_RULE } from '../ledger/merchant-no.ts';
+import { headerText } from '../platform/access.ts';
 import { clockOf, openPlatform } from '../run/app.ts';
 import { UsageError, EXIT } from '../run/verdict/exit-codes.ts';
 import type { Settings, SettingsMerchant } from '../settings/settings.ts';
@@ -70,9 +72,14 @@ function addAddCommand(merchants: Command): void {
             ? 'has a new token and is enabled again'
             : 'has a new token';
         const took = flags.check === true ? ', and the platform takes its token' : '';
+        const header = headerText(merchantNo);
+        const carried =
+          header === merchantNo
+            ? ''
+            : `. Headers carry its number percent-encoded (PLATFORM_HEADERS): ${header}`;
         return {
           document: { merchantNo, added, enabled, checked: flags.check === true },
-          text: `merchant ${merchantNo} ${what}${took}; the next run reads its ledger`,
+          text: `merchant ${merchantNo} ${what}${took}; the next run reads its ledger${carried}`,
         };
       });
     });
@@ -153,7 +160,7 @@ function addStatusCommand(merchants: Command, word: 'enable' | 'disable', descri
         });
         const lacks =
           word === 'enable' && !hasToken && !isOfSettings
-            ? `; it has no token yet: \`daybook merchants add --merchant-no ${merchantNo} --token-stdin\``
+            ? `; it has no token yet: \`daybook merchants add --merchant-no ${shellWord(merchantNo)} --token-stdin\``
             : '';
         return { document: { merchantNo, status }, text: `merchant ${merchantNo} is ${word}d${lacks}` };
       });

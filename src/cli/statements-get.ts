@@ -13,11 +13,19 @@ import { formatNote, inFormat } from '../statements/fetch.ts';
 import { SPREADSHEET, STATEMENT_FORMATS } from '../statements/formats/all.ts';
 import { CSV } from '../statements/formats/csv.ts';
 import type { StatementFormat } from '../statements/formats/format.ts';
-import { fileOf, manifestFileNextTo, manifestKey, nameIn, SIGNATURE_EXTENSION } from '../statements/keys.ts';
+import {
+  fileOf,
+  manifestFileNextTo,
+  manifestKey,
+  monthZipName,
+  nameIn,
+  SIGNATURE_EXTENSION,
+} from '../statements/keys.ts';
 import { monthDownload, zippedMonth, type DayAsCsv } from '../statements/month-files.ts';
 import type { ListedMonth, Month } from '../statements/month.ts';
 import { isUnsigned } from '../statements/write-manifest.ts';
 import { recordAuditEvent } from '../store/audit.ts';
+import { monthSubject } from '../store/downloaded.ts';
 import {
   publishedMerchants,
   statementOf,
@@ -189,7 +197,7 @@ async function getMonth(flags: GetFlags, month: Month, self: Command): Promise<v
           `--to ${month.to}\` shows what was.`,
       );
     }
-    const subject = [month.name, ...flags.merchant, ...(currencies ?? [])].join(' ');
+    const subject = monthSubject(month.name, flags.merchant, currencies ?? []);
     await recordAuditEvent(db, auditEventOf(self, subject, formatNote(format)), now());
     const asCsv: DayAsCsv[] = [];
     const bytes = zippedMonth(month, accounts, files, (day) => asCsv.push(day));
@@ -242,7 +250,7 @@ const accountDocument = ({ merchantNo, currency, statements, openDays }: ListedM
 /** Where the ZIP goes. `--out` names the ZIP or its folder. */
 function placeOf({ out, merchant }: GetFlags, { name }: Month): [folder: string, file: string] {
   if (out.endsWith('.zip')) return [dirname(out), basename(out)];
-  return [out, `statements-${name}${merchant.length === 1 ? `-${merchant[0]!}` : ''}.zip`];
+  return [out, monthZipName(name, merchant)];
 }
 
 const FILE_ERRORS = new Set([

@@ -37,6 +37,10 @@ export const showableText = (text: string): string => text.replace(UNSHOWN, esca
 export const showableLines = (text: string): string =>
   text.replace(UNSHOWN, (character) => (character === '\n' ? character : escaped(character)));
 
+/** A text as one word of a shell's command line, for commands that are named to a person. */
+export const shellWord = (text: string): string =>
+  /^[\w./][\w.,:/@%+-]*$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+
 /** `A1, A2 and 398 more`: the first `max` of the names. */
 export function firstNamed(names: readonly string[], max: number, count = names.length): string {
   const named = names.slice(0, max);

@@ -32,6 +32,10 @@ function printable(headers: Record<string, string>, problem: (name: string) => s
   return headers;
 }
 
+/** A merchant's number as headers carry it: percent-encoded as UTF-8 where it is not ASCII (docs/platform.md 5). */
+export const headerText = (merchantNo: string): string =>
+  /^[\x20-\x7e]*$/.test(merchantNo) ? merchantNo : encodeURIComponent(merchantNo);
+
 /** Throws `PlatformRejected` if a value cannot be put into a header. */
 export function credentialsOf(settings: PlatformSettings, access: PlatformAccess): Credentials {
   const notAscii = 'as it holds a line break or something else than printable ASCII';
@@ -52,16 +56,16 @@ export function credentialsOf(settings: PlatformSettings, access: PlatformAccess
   }
   const { merchantNo, token } = access.merchant;
   const headers = printable(
-    fillTemplates(settings.headers, { merchantNo, token }),
+    fillTemplates(settings.headers, { merchantNo: headerText(merchantNo), token }),
     (name) =>
-      `merchant ${merchantNo}: the token or number cannot stand in header ${name}, ${notAscii}; ` +
+      `merchant ${merchantNo}: the token cannot stand in header ${name}, ${notAscii}; ` +
       'add the merchant again with the token as it was delivered.',
   );
   return {
     whose: `for merchant ${merchantNo}`,
     headers,
     secrets: [token],
-    known: [merchantNo],
+    known: [headerText(merchantNo)],
     remedy: `check the merchant's token, and PLATFORM_HEADERS (now ${namesOf(headers)})`,
   };
 }

@@ -2,14 +2,21 @@
 import type { Account, BusinessDay } from '../ledger/entry.ts';
 import type { StatementFormat } from './formats/format.ts';
 
+/** Most characters of a name's part, so that each name fits a file system, also while its file is being written. */
+const ENCODED_CHARACTERS_MAX = 129;
+
 /**
  * Percent-encodes all but letters, digits, `-`, `_` and inner dots, so that the name is a single path segment in every
- * store.
+ * store. What is too long then is `=` and four hex digits for each of its UTF-16 units. No two parts share a name.
  */
-const encoded = (part: string): string =>
-  encodeURIComponent(part)
+function encoded(part: string): string {
+  const percent = encodeURIComponent(part)
     .replace(/[!'()*~]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
     .replace(/^\.+/, (dots) => '%2E'.repeat(dots.length));
+  return percent.length <= ENCODED_CHARACTERS_MAX
+    ? percent
+    : `=${Buffer.from(part, 'utf16le').swap16().toString('hex')}`;
+}
 
 export const MERCHANTS_PREFIX = 'merchant=';
 
@@ -48,6 +55,17 @@ export const signatureKey = (merchantNo: string, day: BusinessDay): string =>
 
 export const closeKey = (merchantNo: string, month: string, number: number): string =>
   `${MERCHANTS_PREFIX}${encoded(merchantNo)}/close=${month}/${encoded(merchantNo)}_${month}.close${number}.json`;
+
+/** The file name of a merchant's overview of a month. */
+export const overviewName = (
+  { extension }: Pick<StatementFormat, 'extension'>,
+  month: string,
+  merchantNo: string,
+): string => `month-${month}-${encoded(merchantNo)}.${extension}`;
+
+/** The file name of a month's download, which names its merchant if it is of one. `ending`: what it says behind that. */
+export const monthZipName = (month: string, merchants: readonly string[], ending = ''): string =>
+  `statements-${month}${merchants.length === 1 ? `-${encoded(merchants[0]!)}` : ''}${ending}.zip`;
 
 /** Whether a file is named as a close is. */
 export const isCloseFile = (path: string): boolean => /_\d{4}-\d\d\.close\d+\.json$/.test(path);

@@ -21,6 +21,7 @@ import {
   manifestFileNextTo,
   manifestKey,
   nameIn,
+  overviewName,
   SIGNATURE_EXTENSION,
   WITHDRAWN,
 } from './keys.ts';
@@ -237,10 +238,6 @@ async function* entireFile(objects: ObjectStore, key: string): AsyncGenerator<Ui
   yield bytes;
 }
 
-/** The name of a month's overview in a format that makes one. */
-export const overviewName = ({ extension }: StatementFormat, { name }: Month, merchantNo: string): string =>
-  `month-${name}-${merchantNo}.${extension}`;
-
 /** With its overview, if the format makes one, which is read when its turn comes. Where nothing was published there are no files. */
 export async function monthDownload(
   sources: MonthSources,
@@ -254,7 +251,7 @@ export async function monthDownload(
   async function* read(): AsyncGenerator<Uint8Array> {
     yield* (await format.month!(db, { merchantNo, month: month.name, currencies, now }))!;
   }
-  const overview = { key: overviewName(format, month, merchantNo), publishedAt: now(), read };
+  const overview = { key: overviewName(format, month.name, merchantNo), publishedAt: now(), read };
   return { ...found, files: [overview, ...found.files] };
 }
 

@@ -1,4 +1,5 @@
 /** Says which days keep a month from being closed, and why. */
+import { shellWord } from '../ledger/text.ts';
 import { daysFromTo, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { covers, overlaps, subtractWindows } from '../ledger/window.ts';
@@ -135,7 +136,7 @@ function whyOpen(
 ): Why | null {
   const { certified, changed, unreadable } = known;
   const window = dayWindow(day, zone);
-  const flags = `--from ${day} --to ${day} --merchant ${merchantNo}`;
+  const flags = `--from ${day} --to ${day} --merchant ${shellWord(merchantNo)}`;
   if (now.getTime() <= window.endMs) {
     const why = `the day is not over before ${wallSecond(window.endMs + 1, zone)} (${zone})`;
     return { cause: 'not-over', why, todo: 'close the month once it is over' };

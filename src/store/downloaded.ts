@@ -10,7 +10,21 @@ import { ofMerchants } from './account-filter.ts';
 /** The command under which downloads are kept in the audit, from a terminal or a page. */
 export const DOWNLOAD_COMMAND = 'statements get';
 
-export const monthSubject = (month: string, merchantNo: string): string => `${month} ${merchantNo}`;
+/** A merchant's number as one word of a subject. */
+const wordOf = (merchantNo: string): string => merchantNo.replaceAll('%', '%25').replaceAll(' ', '%20');
+
+/** The same of a column. */
+export const merchantWord = (column: RawBuilder<unknown>): RawBuilder<string> =>
+  sql<string>`replace(replace(${column}, '%', '%25'), ' ', '%20')`;
+
+/** What the audit names of a month's download: the month with the merchants and currencies that were chosen. */
+export const monthSubject = (
+  month: string,
+  merchants: readonly string[],
+  currencies: readonly string[] = [],
+): string => [month, ...merchants.map(wordOf), ...currencies].join(' ');
+
+const ASKED_WORD = merchantWord(sql`asked.merchant_no`);
 
 /** The note of a download that ended before its last byte; its format may follow. */
 export const CUT_DOWNLOAD = 'cut off';
@@ -65,8 +79,8 @@ export const revisedSinceDownload = ({
   CROSS JOIN LATERAL (SELECT to_char(revised.day, 'YYYY-MM') AS name) AS month
   CROSS JOIN LATERAL (
     SELECT max(own.at) AS at FROM unnest(ARRAY[
-      month.name, month.name || ' ' || asked.merchant_no, month.name || ' ' || asked.currency,
-      month.name || ' ' || asked.merchant_no || ' ' || asked.currency
+      month.name, month.name || ' ' || ${ASKED_WORD}, month.name || ' ' || asked.currency,
+      month.name || ' ' || ${ASKED_WORD} || ' ' || asked.currency
     ]) AS named (subject) CROSS JOIN LATERAL (${lastDownload(by)}) AS own
   ) AS entire
   CROSS JOIN LATERAL (

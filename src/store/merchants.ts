@@ -1,4 +1,5 @@
 /** Stores the merchants whose ledgers are synced, and their encrypted tokens. */
+import { shellWord } from '../ledger/text.ts';
 import { sql, type RawBuilder } from 'kysely';
 import type { Chosen } from '../ledger/account-filter.ts';
 import { ofMerchants } from './account-filter.ts';
@@ -224,7 +225,7 @@ function tokenOf(
   try {
     return { merchantNo, token: decryptSecret(secretKeys, placeOf(merchantNo), ciphertext) };
   } catch (error) {
-    const fix = `Or give it its token again: \`daybook merchants add --merchant-no ${merchantNo} --token-stdin\`.`;
+    const fix = `Or give it its token again: \`daybook merchants add --merchant-no ${shellWord(merchantNo)} --token-stdin\`.`;
     if (error instanceof UnknownSecretKey) {
       return { merchantNo, token: null, problem: new UnknownSecretKey(`${error.message} ${fix}`) };
     }

@@ -1,4 +1,5 @@
 /** Words the case of a break for a person: from what is wrong to what to send to the platform. */
+import { shellWord } from '../../ledger/text.ts';
 import { moneyText } from '../../ledger/money.ts';
 import { explain } from '../../ledger/hints/stories.ts';
 import type { LedgerEntry } from '../../ledger/entry.ts';
@@ -131,7 +132,7 @@ function answerText(asked: Asked, row: BreakRow): string {
       .slice(0, SHOWN_MAX)
       .map(({ batchNo, reason }) => line`  cannot be read: ${batchNo ?? 'without batch no'}: ${reason}`),
     isNews &&
-      line`  -> \`daybook run --from ${row.day} --to ${row.day} --merchant ${row.merchant_no}\` reads and stores it`,
+      line`  -> \`daybook run --from ${row.day} --to ${row.day} --merchant ${shellWord(row.merchant_no)}\` reads and stores it`,
   );
 }
 

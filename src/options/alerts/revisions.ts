@@ -3,6 +3,7 @@ import { sql, type Kysely, type Transaction } from 'kysely';
 import { counted } from '../../ledger/text.ts';
 import { wallTime } from '../../ledger/wall-time.ts';
 import { firstSentences, type AlertContent } from '../../run/alerts.ts';
+import { merchantWord } from '../../store/downloaded.ts';
 import { arrayLiteral } from '../../store/engine/database.ts';
 import type { DB } from '../../store/engine/schema.ts';
 import { recordEvents, type FoundBy } from '../../store/events.ts';
@@ -184,7 +185,7 @@ async function downloadsOf(trx: Transaction<DB>, revised: readonly RevisedEvent[
       SELECT merchant_no, currency, day, download.id, download.at
       FROM outdated JOIN by_month AS download USING (month)
       WHERE download.at >= since AND download.at <= until
-        AND (merchant_no = ANY (words)
+        AND (${merchantWord(sql`merchant_no`)} = ANY (words)
           OR NOT EXISTS (SELECT FROM unnest(words) AS word WHERE word !~ '^[A-Z]{3}$'))
         AND (currency = ANY (words)
           OR NOT EXISTS (SELECT FROM unnest(words) AS word WHERE word ~ '^[A-Z]{3}$'))

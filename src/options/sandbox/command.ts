@@ -1,4 +1,5 @@
 /** `sandbox`: acts the platform out on loopback until it is stopped. */
+import { shellWord } from '../../ledger/text.ts';
 import { once } from 'node:events';
 import type { Command } from 'commander';
 import { z } from 'zod';
@@ -60,7 +61,7 @@ export function sandboxCommand(command: Command): void {
           '',
           'In another terminal:',
           `  export PLATFORM_BASE_URL=${url} PLATFORM_TIME_ZONE=${scenario.timeZone}`,
-          `  export PLATFORM_MERCHANT_NO=${first.merchantNo} PLATFORM_TOKEN=${first.token}`,
+          `  export PLATFORM_MERCHANT_NO=${shellWord(first.merchantNo)} PLATFORM_TOKEN=${shellWord(first.token)}`,
           scenario.now !== undefined && `  export DAYBOOK_NOW=${scenario.now}`,
           `  npx daybook run --from ${scenario.from} --to ${lastCompleteDay(scenario)}`,
         ),

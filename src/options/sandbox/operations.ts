@@ -66,13 +66,23 @@ async function answerTo(
   return (reply) => reply.type(latitude.replyType).send(text);
 }
 
+/** A header takes ASCII alone, so a number of other characters comes percent-encoded. */
+function percentDecoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 function operationsOf({ scenario, striker, merchants, reviews }: Operating): Operation[] {
   /**
    * The merchant of a request, by its number and its token as bearer (docs/platform.md 5, rule 1). Throws `Refused`.
    */
   const merchantOf = ({ headers }: FastifyRequest): string => {
     const [, token = ''] = /^Bearer (.+)$/.exec(headers.authorization ?? '') ?? [];
-    const merchantNo = merchants.withToken(String(headers['merchantno']), token);
+    const given = String(headers['merchantno']);
+    const merchantNo = merchants.withToken(given, token) ?? merchants.withToken(percentDecoded(given), token);
     if (merchantNo === null) throw new Refused(401, 'E40100', 'merchantNo or token is not known');
     return merchantNo;
   };

@@ -1,6 +1,6 @@
 /** Words what was found of merchants as reasons: breaks of one cause, changes of many entries, what is held, days that differ, and who is not read. Pure. */
 import { moneyText } from '../../ledger/money.ts';
-import { counted } from '../../ledger/text.ts';
+import { counted, shellWord } from '../../ledger/text.ts';
 import { isCauseKnown, storiesOf } from '../../ledger/hints/stories.ts';
 import { knownBreak, type BreakRow } from '../../store/breaks/breaks.ts';
 import { EXIT, needsPerson, ofMerchant, type Reason, type ExitCode } from './exit-codes.ts';
@@ -72,7 +72,7 @@ export function reasonsOfHeld(days: readonly HeldDay[], zone: string): Reason[] 
     const [{ merchantNo, currency, day: from }, to] = [own[0]!, own.at(-1)!.day];
     const entries = own.reduce((sum, one) => sum + one.entries, 0);
     const since = Math.min(...own.map((one) => one.since.getTime()));
-    const command = `daybook amendments accept --merchant ${merchantNo} --currency ${currency} --from ${from} --to ${to}`;
+    const command = `daybook amendments accept --merchant ${shellWord(merchantNo)} --currency ${currency} --from ${from} --to ${to}`;
     const isAccepted = own.every(({ acceptedAt }) => acceptedAt !== null);
     return {
       exitCode: EXIT.incomplete,
@@ -109,14 +109,14 @@ export function reasonOfDiscrepancy({ merchantNo, currency, what, days }: Discre
   return {
     exitCode,
     what: `${merchantNo} ${currency}: ${counted(days.length, 'day')} ${words}: ${spanName({ from, to })}`,
-    todo: `\`daybook ${command} --from ${from} --to ${to} --merchant ${merchantNo}\``,
+    todo: `\`daybook ${command} --from ${from} --to ${to} --merchant ${shellWord(merchantNo)}\``,
     merchantNo,
   };
 }
 
 export const howToReadOrDisable = (merchantNo: string): string =>
-  `give it its token with \`daybook merchants add --merchant-no ${merchantNo} --token-stdin\`; where it has left, ` +
-  `\`daybook merchants disable ${merchantNo}\` puts that on record`;
+  `give it its token with \`daybook merchants add --merchant-no ${shellWord(merchantNo)} --token-stdin\`; where it has left, ` +
+  `\`daybook merchants disable ${shellWord(merchantNo)}\` puts that on record`;
 
 export const notReadText = (merchantNo: string): string =>
   `${merchantNo} is not read, though it is active or has a ledger here: neither the settings nor the database have its token`;

@@ -1,5 +1,5 @@
 /** Words why a run is not done for a merchant: what was not read and what was not published. Pure. */
-import { counted } from '../../ledger/text.ts';
+import { counted, shellWord } from '../../ledger/text.ts';
 import { wallSpan } from '../../ledger/wall-time.ts';
 import type { WithheldDay } from '../../statements/publish.ts';
 import { EXIT, type Reason, ownExitCode, ownSentence, ofMerchant } from './exit-codes.ts';
@@ -51,7 +51,7 @@ const reasonOfNotJoined = (merchantNo: string, { mayPass, problem }: NotJoined):
   what: `${merchantNo} is known, but its ledger could not join yet: ${problem}`,
   todo: mayPass
     ? 'the next run tries again'
-    : `give it a token that works: \`daybook merchants add --merchant-no ${merchantNo} --token-stdin\``,
+    : `give it a token that works: \`daybook merchants add --merchant-no ${shellWord(merchantNo)} --token-stdin\``,
   merchantNo,
 });
 

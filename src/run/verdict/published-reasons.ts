@@ -1,4 +1,5 @@
 /** Words as reasons which published days were revised, and which published files were missing, altered or not ours. Pure. */
+import { shellWord } from '../../ledger/text.ts';
 import type { RevisedDay } from '../../store/statements/record-published.ts';
 import { EXIT, type Reason, listed, needsPerson } from './exit-codes.ts';
 import type { LeftOutFormat } from '../../statements/new-revisions.ts';
@@ -63,7 +64,7 @@ function reasonsOfClosed(
     {
       exitCode: closed.every(({ readsTheSame }) => readsTheSame) ? EXIT.done : exitCode,
       what: `${textOf(closed.length)}: ${named}`,
-      todo: `\`daybook close --list\` shows what changed; \`daybook close ${first.month} --merchant ${first.merchantNo}\` makes the next close`,
+      todo: `\`daybook close --list\` shows what changed; \`daybook close ${first.month} --merchant ${shellWord(first.merchantNo)}\` makes the next close`,
     },
   ];
 }

@@ -4,30 +4,38 @@ import { CSV } from '../../../statements/formats/csv.ts';
 
 const path = (...parts: readonly string[]): string => `/${parts.map(encodeURIComponent).join('/')}`;
 
-export const monthAddress = (merchantNo: string, month: string): string => path('m', merchantNo, month);
+/** Browsers take a part that is one or two dots for a step in the path, so such a number has a `~` in front. */
+const partOf = (merchantNo: string): string =>
+  /^~*\.{1,2}$/.test(merchantNo) ? `~${merchantNo}` : merchantNo;
+
+/** The merchant of a decoded part of a path. */
+export const merchantOfPart = (part: string): string => (/^~+\.{1,2}$/.test(part) ? part.slice(1) : part);
+
+export const monthAddress = (merchantNo: string, month: string): string =>
+  path('m', partOf(merchantNo), month);
 
 export const dayAddress = (account: Account, day: BusinessDay): string => dayAddresses(account)(day);
 
 /** The addresses of an account's days, where there are many of them. */
 export function dayAddresses({ merchantNo, currency }: Account): (day: BusinessDay) => string {
-  const account = path('m', merchantNo, currency);
+  const account = path('m', partOf(merchantNo), currency);
   return (day) => `${account}/${day}`;
 }
 
-/** Browsers take a part that is one or two dots for a step in the path, so such a number goes into the query. */
+/** An entry's number of one or two dots goes into the query. */
 export const entryAddress = (merchantNo: string, batchNo: string): string =>
   /^\.{0,2}$/.test(batchNo)
     ? `/entry?${String(new URLSearchParams({ merchant: merchantNo, number: batchNo }))}`
-    : path('entry', merchantNo, batchNo);
+    : path('entry', partOf(merchantNo), batchNo);
 
 export const breakAddress = (id: number): string => `/breaks/${id}`;
 
 export const monthDownloadAddress = (merchantNo: string, month: string): string =>
-  path('download', merchantNo, `${month}.zip`);
+  path('download', partOf(merchantNo), `${month}.zip`);
 
 /** The month's overview, to read and sign. */
 export const monthOverviewAddress = (merchantNo: string, month: string, extension: string): string =>
-  path('download', merchantNo, `${month}.${extension}`);
+  path('download', partOf(merchantNo), `${month}.${extension}`);
 
 export const dayDownloadAddress = (
   { merchantNo, currency }: Account,
@@ -35,7 +43,7 @@ export const dayDownloadAddress = (
   revision: number,
   format: string = CSV.name,
 ): string =>
-  addressWith(path('download', merchantNo, currency, day), {
+  addressWith(path('download', partOf(merchantNo), currency, day), {
     revision,
     format: format === CSV.name ? null : format,
   });

@@ -49,10 +49,13 @@ const accountText = ({ merchant_no, currency }: StatementRow): string => `${merc
 const placeText = (row: StatementRow): string =>
   [row.published_at.toISOString(), accountText(row), row.day, row.revision].join(' ');
 
+/** A merchant's number may have blanks in it. */
+const PLACE = /^(\S+) (.+) (\S+) (\S+) ([1-9]\d{0,8})$/;
+
 /** Null for what is no place in the list: then it begins at its beginning. */
 function placeIn(text: string | null): RevisedAt | null {
-  const [at, merchantNo, currency, day, revision] = text?.split(' ') ?? [];
-  if (revision === undefined || !/^[1-9]\d{0,8}$/.test(revision)) return null;
+  const [, at, merchantNo, currency, day, revision] = PLACE.exec(text ?? '') ?? [];
+  if (revision === undefined) return null;
   const publishedAt = new Date(at!);
   if (Number.isNaN(publishedAt.getTime())) return null;
   return {

@@ -6,6 +6,7 @@ import { dayOf } from '../../../ledger/business-day.ts';
 import type { BusinessDay } from '../../../ledger/entry.ts';
 import { isMerchantNo } from '../../../ledger/merchant-no.ts';
 import type { ObjectStore } from '../../../objects/object-store.ts';
+import { merchantOfPart } from '../html/addresses.ts';
 import { createFormats, localeOf, type Format } from '../html/format.ts';
 import { EN } from '../html/texts/en.ts';
 import type { View } from '../html/view.ts';
@@ -101,7 +102,7 @@ function partOf(parts: Readonly<Record<string, string>>, name: string): string {
 
 /** The merchant in the path. Throws `PageRefusal`, the same for out of scope and unknown ones. */
 export function merchantIn({ part, person }: Asked, name = 'merchant'): string {
-  const merchantNo = part(name);
+  const merchantNo = merchantOfPart(part(name));
   if (!isMerchantNo(merchantNo) || !maySee(person, merchantNo)) throw new PageRefusal(404);
   return merchantNo;
 }

@@ -6,8 +6,8 @@ import { formatNote, inFormat } from '../../../statements/fetch.ts';
 import { STATEMENT_FORMATS } from '../../../statements/formats/all.ts';
 import { CSV } from '../../../statements/formats/csv.ts';
 import type { StatementFormat } from '../../../statements/formats/format.ts';
-import { fileOf, nameIn } from '../../../statements/keys.ts';
-import { monthDownload, overviewName, zippedMonth } from '../../../statements/month-files.ts';
+import { fileOf, monthZipName, nameIn, overviewName } from '../../../statements/keys.ts';
+import { monthDownload, zippedMonth } from '../../../statements/month-files.ts';
 import { recordAuditEvent } from '../../../store/audit.ts';
 import { CUT_DOWNLOAD, DOWNLOAD_COMMAND, monthSubject } from '../../../store/downloaded.ts';
 import { statementOf, statementsOfDay } from '../../../store/statements/statements.ts';
@@ -24,7 +24,7 @@ interface Download {
   readonly subject: string;
   readonly note?: string | undefined;
   readonly bytes: AsyncIterable<Uint8Array>;
-  /** Of merchant numbers, currencies and days, so it needs no quoting. */
+  /** Of encoded merchant numbers, currencies and days, so it needs no quoting. */
   readonly name: string;
   readonly contentType: string;
 }
@@ -83,7 +83,7 @@ async function monthFile({ db, objects, now }: PagesContext, asked: Asked): Prom
     const bytes = await format?.month?.(db, { merchantNo, month: month.name, currencies: null, now });
     if (format === undefined || !bytes) throw new PageRefusal(404);
     // Recorded under its own name: it is no statement, so no statement counts as downloaded.
-    const name = overviewName(format, month, merchantNo);
+    const name = overviewName(format, month.name, merchantNo);
     return { subject: name, bytes, name, contentType: format.contentType };
   }
   const format = formatIn(asked);
@@ -91,10 +91,10 @@ async function monthFile({ db, objects, now }: PagesContext, asked: Asked): Prom
   if (files.length === 0) throw new PageRefusal(404);
   const ending = format.name === CSV.name ? '' : `-${format.name}`;
   return {
-    subject: monthSubject(month.name, merchantNo),
+    subject: monthSubject(month.name, [merchantNo]),
     note: formatNote(format),
     bytes: zippedMonth(month, accounts, files),
-    name: `statements-${month.name}-${merchantNo}${ending}.zip`,
+    name: monthZipName(month.name, [merchantNo], ending),
     contentType: 'application/zip',
   };
 }

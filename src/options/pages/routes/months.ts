@@ -41,10 +41,8 @@ export function monthIn(text: string): Month {
 }
 
 function accountIn(text: string | null): Account | null {
-  const [merchantNo, currency, ...rest] = text?.split(' ') ?? [];
-  return merchantNo === undefined || currency === undefined || rest.length > 0
-    ? null
-    : { merchantNo, currency };
+  const [, merchantNo, currency] = /^(.+) (\S+)$/.exec(text ?? '') ?? [];
+  return merchantNo === undefined || currency === undefined ? null : { merchantNo, currency };
 }
 
 /** The days of these accounts, all of one month, each with its state. Nothing is asked about closes that are known not to be. */
