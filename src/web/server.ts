@@ -133,6 +133,7 @@ const REFUSALS: Readonly<Record<number, { readonly error: string }>> = {
   400: { error: 'bad request' },
   404: { error: 'not found' },
   413: { error: `more than ${BODY_BYTES_MAX / 1_024} kB` },
+  429: { error: 'try again later' },
   503: { error: 'try again later' },
 };
 

@@ -40,11 +40,11 @@ const isStatus = (value: unknown): value is BeneficiaryStatus =>
  */
 function statusOf({ body, field }: Opened): unknown {
   const own = body['status'];
-  if (typeof own !== 'string' || own === '') {
+  if (typeof own !== 'string' || own.trim() === '') {
     const outer = field('status');
     return isStatus(outer) ? outer : undefined;
   }
-  return own.padStart(2, '0');
+  return own.trim().padStart(2, '0');
 }
 
 /** An identifier from the reply; null if it has none. */

@@ -1,9 +1,9 @@
 /**
  * Takes posts in, in two lanes. Posts to known paths, which daybook gave out, are stored many in one commit; each is
  * acknowledged once it is in the database. Posts to unknown paths have a lane of their own, and only a limited share of
- * them is kept. A sender sees no difference.
+ * them is kept. What is not kept is refused for now, as the platform may send it again.
  */
-import { isIPv6 } from 'node:net';
+import { isIPv4, isIPv6 } from 'node:net';
 import type { Kysely } from 'kysely';
 import { EXIT, ExpectedError } from '../../ledger/ending.ts';
 import { lastError, retry } from '../../store/engine/retry.ts';
@@ -39,8 +39,8 @@ interface Post {
 
 export interface Inbox {
   /**
-   * Resolves once the post is committed. Also resolves for a post to an unknown path that is not kept because the share
-   * is used up. Throws `InboxUnavailable` if it may not be committed, or if the path was posted to too often.
+   * Resolves once the post is committed. Throws `InboxUnavailable` if it may not be committed, `TooManyPosts` if a share
+   * is used up.
    */
   readonly keep: (post: Post) => Promise<void>;
   /** Reads the known paths in advance, so that the first post waits for no query. Never rejects. */
@@ -53,15 +53,13 @@ export interface InboxDeps {
   readonly now: () => Date;
   /** Called after each commit of posts to known paths. */
   readonly onKept?: () => void;
-  /** Called for each post to an unknown path that is not kept. */
-  readonly onNotKept?: () => void;
   readonly limits?: Partial<InboxLimits>;
   /** For the shares: ms since any moment, never going back. */
   readonly clock?: () => number;
 }
 
 export function createInbox(deps: InboxDeps): Inbox {
-  const { db, secretKeys, now, onKept, onNotKept, clock = () => performance.now() } = deps;
+  const { db, secretKeys, now, onKept, clock = () => performance.now() } = deps;
   const gate = createGate({ ...INBOX_LIMITS, ...deps.limits }, clock);
   const paths = createKnownPaths({ db, now, clock });
   const lane = { heldMax: POSTS_WAITING_MAX, heldBytesMax: BYTES_WAITING_MAX, timeoutMs: COMMIT_MS_MAX };
@@ -94,18 +92,19 @@ export function createInbox(deps: InboxDeps): Inbox {
     keep: async ({ kind, secret, body, ...post }) => {
       const notifyHash = notifyHashOf(secret);
       const source = post.source ?? null;
-      // The same answer for every path, so that an unknown sender cannot find out which are known.
       if (secretKeys.length === 0) throw new InboxUnavailable('there is no key to keep it with');
-      if (!gate.letsIn(notifyHash, source)) throw new InboxUnavailable('too many posts by one path');
+      const path = { kind, notifyHash };
+      if (!gate.letsIn(notifyHash, source, paths.has(path))) throw new TooManyPosts(TOO_MANY.byOnePath);
       const seal = (isUnknown: boolean) =>
         sealNotification(secretKeys, { kind, notifyHash, body, source, receivedAt: now(), isUnknown });
-      const path = { kind, notifyHash };
-      if (paths.has(path) || (await isKnown({ ...path, bytes: body.length }))) {
+      const isHeld = paths.has(path);
+      if (isHeld || (await isKnown({ ...path, bytes: body.length }))) {
+        if (!isHeld && !gate.letsIn(notifyHash, source, true)) throw new TooManyPosts(TOO_MANY.byOnePath);
         await keepKnown(seal(false));
         return;
       }
-      if (gate.keepsUnknown(source, storedBytes(body))) await keepUnknown(seal(true));
-      else onNotKept?.();
+      if (!gate.keepsUnknown(source, storedBytes(body))) throw new TooManyPosts(TOO_MANY.byUnknownPaths);
+      await keepUnknown(seal(true));
     },
   };
 }
@@ -221,9 +220,15 @@ function createKnownPaths({ db, now, clock }: Required<Pick<InboxDeps, 'db' | 'n
 const nameOf = ({ kind, notifyHash }: NotifyPath): string => `${kind}:${notifyHash}`;
 
 interface InboxLimits {
-  /** Posts to one path an hour, from one source and in all. Senders of more get a `Retry-After`. */
+  /** Posts to one path an hour, from one source and in all. */
   readonly pathSourcePosts: number;
   readonly pathPosts: number;
+  /**
+   * Once those in all are used up: more for each sender, and of all senders, so that many who flood a path do not keep
+   * the platform out of it.
+   */
+  readonly senderPosts: number;
+  readonly senderPostsInAll: number;
   /** Posts to unknown paths that are kept an hour, from one source and in all, and their bytes as stored. */
   readonly unknownSourcePosts: number;
   readonly unknownPosts: number;
@@ -238,24 +243,35 @@ interface InboxLimits {
 export const INBOX_LIMITS: InboxLimits = {
   pathSourcePosts: 60,
   pathPosts: 200,
+  senderPosts: 5,
+  senderPostsInAll: 500,
   unknownSourcePosts: 100,
   unknownPosts: 800,
   unknownSourceBytes: 1_000_000,
   unknownBytes: 5_000_000,
 };
 
-/** The most paths and sources that are remembered. */
+/** The most paths and sources that each share remembers. */
 const NAMES_MAX = 20_000;
 
 export function createGate(limits: InboxLimits, clock: () => number) {
   const shares = (perHour: number) => createShares({ perHour, namesMax: NAMES_MAX, clock });
-  const [pathSources, paths] = [shares(limits.pathSourcePosts), shares(limits.pathPosts)];
+  const pathGate = () => {
+    const [pathSources, paths] = [shares(limits.pathSourcePosts), shares(limits.pathPosts)];
+    const [senders, inAll] = [shares(limits.senderPosts), shares(limits.senderPostsInAll)];
+    return (notifyHash: string, source: string | null): boolean =>
+      pathSources.take(`${notifyHash} ${networkOf(source)}`) &&
+      (paths.take(notifyHash) ||
+        (senders.take(`${notifyHash} ${networkOf(source, CUSTOMER_GROUPS)}`) && inAll.take(notifyHash)));
+  };
+  // Apart, so that random paths do not push known ones out of the memory.
+  const [known, others] = [pathGate(), pathGate()];
   const [sourcePosts, posts] = [shares(limits.unknownSourcePosts), shares(limits.unknownPosts)];
   const [sourceBytes, bytesInAll] = [shares(limits.unknownSourceBytes), shares(limits.unknownBytes)];
   return {
-    /** Whether one more post to this path is taken in, be the path known or unknown. */
-    letsIn: (notifyHash: string, source: string | null): boolean =>
-      pathSources.take(`${notifyHash} ${networkOf(source)}`) && paths.take(notifyHash),
+    /** Whether one more post to this path is taken in. `isKnown`: the path is among those in memory. */
+    letsIn: (notifyHash: string, source: string | null, isKnown: boolean): boolean =>
+      (isKnown ? known : others)(notifyHash, source),
     /** Whether one more post to an unknown path is kept. */
     keepsUnknown: (source: string | null, bytes: number): boolean => {
       const network = networkOf(source);
@@ -269,11 +285,18 @@ export function createGate(limits: InboxLimits, clock: () => number) {
   };
 }
 
-/** What counts as one source: an address, or for IPv6 the network of 64 bits that one customer has. */
-export function networkOf(source: string | null): string {
-  if (source === null || !isIPv6(source)) return source ?? '';
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(source)?.[1];
+/** Groups of an IPv6 address: the network of 64 bits that a site has, and the one of 48 bits that a customer may have. */
+const SITE_GROUPS = 4;
+const CUSTOMER_GROUPS = 3;
+
+/**
+ * What counts as one source: an address, or for IPv6 the network of its first groups. Whatever else a proxy wrote is one
+ * source, so that the memory for it is bounded.
+ */
+export function networkOf(source: string | null, groupsKept = SITE_GROUPS): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(source ?? '')?.[1];
   if (mapped !== undefined) return mapped;
+  if (source === null || !isIPv6(source)) return source !== null && isIPv4(source) ? source : '';
   // The URL parser gives every spelling of an address the same form.
   const [head = '', tail] = new URL(`http://[${source.replace(/%.*$/, '')}]`).hostname
     .slice(1, -1)
@@ -284,7 +307,7 @@ export function networkOf(source: string | null): string {
     while (groups.length + last.length < 8) groups.push('0');
     groups.push(...last);
   }
-  return groups.slice(0, 4).join(':');
+  return groups.slice(0, groupsKept).join(':');
 }
 
 const HOUR_MS = 3_600_000;
@@ -321,8 +344,25 @@ export function createShares({ perHour, namesMax, clock }: SharesOptions) {
 
 /** The post may not be kept. The sender has to send it again. */
 export class InboxUnavailable extends ExpectedError {
-  override readonly name = 'InboxUnavailable';
+  override readonly name: string = 'InboxUnavailable';
   readonly exitCode = EXIT.incomplete;
   /** What the server answers with. */
-  readonly statusCode = 503;
+  readonly statusCode: number = 503;
 }
+
+/** A share is used up: the post is not kept. `code` is what the log has of it. */
+export class TooManyPosts extends InboxUnavailable {
+  override readonly name = 'TooManyPosts';
+  override readonly statusCode = 429;
+  readonly code: string;
+
+  constructor(code: (typeof TOO_MANY)[keyof typeof TOO_MANY]) {
+    super(code);
+    this.code = code;
+  }
+}
+
+export const TOO_MANY = {
+  byOnePath: 'too many posts by one path',
+  byUnknownPaths: 'unknown path, beyond what is kept',
+} as const;

@@ -86,8 +86,7 @@ export async function serve(
     ...(onLeft && { onLeft }),
     onFault,
   });
-  const onNotKept = () => onRefusal({ route: '-', status: 200, reason: 'unknown path, beyond what is kept' });
-  const inbox = createInbox({ db, secretKeys, now, onKept: processing.wake, onNotKept });
+  const inbox = createInbox({ db, secretKeys, now, onKept: processing.wake });
   const readiness = createReadiness({ db: readinessDb, secretKeys, signal });
   const proxies = trustedProxies === undefined ? {} : { trustedProxies };
   const server = createInboxServer({

@@ -23,8 +23,8 @@ export function createInboxServer(deps: InboxServerDeps): FastifyInstance {
 const KINDS: readonly NotificationKind[] = ['onboarding', 'beneficiary'];
 
 /**
- * Known and unknown paths, and valid and invalid posts, are treated alike and get the same answer: 200 once the post
- * is committed, 503 if it cannot be. The platform may never repeat a post that is refused, and the document names no
+ * Known and unknown paths, and valid and invalid posts, are treated alike: 200 once the post is committed, 429 if too
+ * many came, 503 if it cannot be committed. The platform may never repeat a post that is refused, and the document names no
  * content type (docs/platform.md 6.1). So a post is stored whatever its content type, and with or without a slash at
  * the end of its path.
  */

@@ -2,21 +2,18 @@
 import { counted } from '../../ledger/text.ts';
 import { ABOUT_NO_MERCHANT, firstSentences, type AlertContent, type Troubles } from '../../run/alerts.ts';
 import type { WebEvent } from '../../web/server.ts';
-import { InboxUnavailable } from './inbox.ts';
+import { InboxUnavailable, TOO_MANY } from './inbox.ts';
 import type { ProcessReport } from './process.ts';
 
 /** Refusals per hour from which each kind raises an alert. Each kind only occurs beyond a limit. */
 const REPORTED_REFUSALS = [
   {
-    reason: 'unknown path, beyond what is kept',
+    reason: TOO_MANY.byUnknownPaths,
     min: 10,
     what: 'posts to unknown paths, beyond the number that is stored',
   },
-  {
-    reason: InboxUnavailable.name,
-    min: 100,
-    what: 'posts refused: too many to one path, or the database was too slow',
-  },
+  { reason: TOO_MANY.byOnePath, min: 100, what: 'posts refused: too many to one path' },
+  { reason: InboxUnavailable.name, min: 100, what: 'posts refused: the database was too slow' },
   { reason: 'too-many-connections', min: 100, what: 'connections closed: too many were open' },
   { reason: 'too-many-of-one-address', min: 100, what: 'connections refused: too many from one address' },
 ];

@@ -22,11 +22,24 @@ export const latitudeSchema = z.strictObject({
   moreFields: z.boolean().default(false),
   /** Adds a slash to the callback address. */
   pushSlash: z.boolean().default(false),
+  /** By which of its two words a receipt is known (docs/platform.md 4.3). */
+  receipt: z.enum(['both', 'status', 'code']).default('both'),
+  /** Characters of the numbers of applications and registrations. */
+  flowCharacters: z.int().min(8).max(1_000).default(32),
+  /** Blanks around numbers and codes, in replies and notifications. */
+  padded: z.boolean().default(false),
+  /** The number of a new merchant; six digits take the place of `{digits}`. */
+  merchantNo: z.string().min(1).default('SANDBOX-2{digits}'),
+  /** The code of a rejection (docs/platform.md 6.1). */
+  rejectionCode: z.string().min(1).default('E30001'),
+  /** How a notification is written: JSON; a form with its fields, or with JSON in one field; JSON in GBK. */
+  pushBody: z.enum(['json', 'form', 'field', 'gbk']).default('json'),
 });
 export type Latitude = z.output<typeof latitudeSchema>;
 export const LATITUDE_DEFAULTS: Latitude = latitudeSchema.parse({});
 
 const CODES = ['code', 'status', 'respCode'];
+const NUMBERS = ['bizFlow', 'bizFlowNo', 'merOrderNo', 'payeeId', 'merchantNo', 'token'];
 /** A code of digits as a number. A status `01` becomes 1; any other code with a leading zero stays text. */
 const asNumber = (name: string, text: string): string | number => {
   const isCode = name === 'status' ? /^\d+$/.test(text) : /^[1-9]\d*$/.test(text);
@@ -36,11 +49,12 @@ const asNumber = (name: string, text: string): string | number => {
 function spelt(node: unknown, latitude: Latitude): unknown {
   if (Array.isArray(node)) return node.map((element) => spelt(element, latitude));
   if (typeof node !== 'object' || node === null) return node;
-  const { codesAsNumbers, fieldOrder, nothing, moreFields } = latitude;
+  const { codesAsNumbers, fieldOrder, nothing, moreFields, padded } = latitude;
   const fields = Object.entries(node).flatMap(([name, value]): [string, unknown][] => {
     if (value === '' && nothing !== 'empty') return nothing === 'null' ? [[name, null]] : [];
-    const isNumber = codesAsNumbers && typeof value === 'string';
-    return [[name, isNumber ? asNumber(name, value) : spelt(value, latitude)]];
+    const written = codesAsNumbers && typeof value === 'string' ? asNumber(name, value) : value;
+    const isPadded = padded && typeof written === 'string' && [...CODES, ...NUMBERS].includes(name);
+    return [[name, isPadded ? ` ${written} ` : spelt(written, latitude)]];
   });
   if (moreFields) fields.push(['traceId', '7f3a'], ['extension', { note: null }]);
   return Object.fromEntries(fieldOrder === 'document' ? fields : fields.reverse());
@@ -66,4 +80,33 @@ export function enclose(text: string, { envelope, codesAsNumbers }: Latitude): s
     case 'result':
       return `{${head},"${envelope}":${text}}`;
   }
+}
+
+/** The bytes of a notification. */
+export function pushed(payload: object, latitude: Latitude): Uint8Array<ArrayBuffer> {
+  const text = spell(payload, latitude);
+  switch (latitude.pushBody) {
+    case 'json':
+      return Buffer.from(text);
+    case 'form':
+      return Buffer.from(String(new URLSearchParams(spelt(payload, latitude) as Record<string, string>)));
+    case 'field':
+      return Buffer.from(String(new URLSearchParams({ data: text })));
+    case 'gbk':
+      return inGbk(text);
+  }
+}
+
+/** GBK has two bytes for each character beyond ASCII. What it does not have becomes a question mark. */
+function inGbk(text: string): Uint8Array<ArrayBuffer> {
+  const decoder = new TextDecoder('gbk');
+  const bytesOf = new Map<string, readonly number[]>();
+  for (let lead = 0x81; lead <= 0xfe; lead += 1)
+    for (let trail = 0x40; trail <= 0xfe; trail += 1)
+      bytesOf.set(decoder.decode(Uint8Array.of(lead, trail)), [lead, trail]);
+  return Uint8Array.from(
+    Array.from(text).flatMap((character) =>
+      character < '\u0080' ? [character.charCodeAt(0)] : [...(bytesOf.get(character) ?? [0x3f])],
+    ),
+  );
 }

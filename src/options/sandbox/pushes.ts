@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { staysHere } from './field-checks.ts';
-import { LATITUDE_DEFAULTS, spell, type Latitude } from './latitude.ts';
+import { LATITUDE_DEFAULTS, pushed, type Latitude } from './latitude.ts';
 
 export const pushSchema = z.strictObject({
   /**
@@ -52,7 +52,7 @@ export function createPushes(
         method: 'POST',
         headers: latitude.pushType === '' ? {} : { 'content-type': latitude.pushType },
         // Sent as bytes, as fetch would add a content type to text.
-        body: Buffer.from(spell(payload, latitude)),
+        body: pushed(payload, latitude),
         redirect: 'manual',
         signal: AbortSignal.any([closing.signal, AbortSignal.timeout(timeoutMs)]),
       });

@@ -6,6 +6,7 @@ import { randomUUID, createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { accountOf, type SentRegistration } from './beneficiary.ts';
 import type { SentApplication } from './merchant-access.ts';
+import type { Latitude } from './latitude.ts';
 import type { Pushes } from './pushes.ts';
 import { Refused } from './field-checks.ts';
 import { z } from 'zod';
@@ -31,14 +32,16 @@ export interface Reviews {
 interface ReviewDeps {
   readonly seed: number;
   readonly settings: ReviewSettings;
+  readonly latitude: Latitude;
   readonly pushes: Pushes;
   /** Called before the outcome is pushed: the merchant exists from now on, and its token opens its ledger. */
   readonly onApproved: (merchant: NewMerchant) => void;
 }
 
-const unique = (): string => randomUUID().replaceAll('-', '');
+const unique = (characters = 32): string =>
+  randomUUID().replaceAll('-', '').padEnd(characters, '0').slice(0, characters);
 
-export function createReviews({ seed, settings, pushes, onApproved }: ReviewDeps): Reviews {
+export function createReviews({ seed, settings, latitude, pushes, onApproved }: ReviewDeps): Reviews {
   const applications: HeldApplication[] = [];
   const payees: HeldPayee[] = [];
   const decisions = createDecisions(settings);
@@ -48,7 +51,8 @@ export function createReviews({ seed, settings, pushes, onApproved }: ReviewDeps
     const before = applications.filter(
       (one) => one.isDecided && one.outcome === 'approve' && one.sent.certificateNo === sent.certificateNo,
     );
-    const merchant = merchantFor(sent, before.length, seed, settings.currencies);
+    const { currencies } = settings;
+    const merchant = merchantFor(sent, { approvedBefore: before.length, seed, currencies, latitude });
     onApproved(merchant);
     return merchant;
   };
@@ -58,7 +62,7 @@ export function createReviews({ seed, settings, pushes, onApproved }: ReviewDeps
     if (outcome === 'never') return;
     const merchant = outcome === 'approve' ? approved(sent) : null;
     held.isDecided = true;
-    const payload = applicationResult(held, outcome, merchant, settings);
+    const payload = applicationResult(held, { outcome, merchant, settings, latitude });
     await pushes.send({ operation: 'sp3101', url: sent.callbackUrl, payload });
   };
 
@@ -73,10 +77,15 @@ export function createReviews({ seed, settings, pushes, onApproved }: ReviewDeps
   return {
     apply: async (sent) => {
       const outcome = markerIn(sent).outcome ?? settings.application;
-      const held: HeldApplication = { bizFlow: unique(), sent, outcome, isDecided: false };
+      const held: HeldApplication = {
+        bizFlow: unique(latitude.flowCharacters),
+        sent,
+        outcome,
+        isDecided: false,
+      };
       applications.push(held);
       await decisions.plan(() => decideApplication(held));
-      return applicationReply(held);
+      return applicationReply(held, latitude);
     },
     register: async (merchantNo, sent) => {
       const known = payees.find(
@@ -89,7 +98,7 @@ export function createReviews({ seed, settings, pushes, onApproved }: ReviewDeps
       const { outcome: marked, isAtOnce } = markerIn(sent);
       const outcome = marked ?? settings.beneficiary;
       const held: HeldPayee = {
-        bizFlowNo: unique(),
+        bizFlowNo: unique(latitude.flowCharacters),
         payeeId: `P${unique().slice(0, 16)}`,
         merchantNo,
         sent,
@@ -208,7 +217,8 @@ export interface HeldPayee {
 /** An outcome that is pushed: every one but `never`. */
 type PushedOutcome = Exclude<Outcome, 'never'>;
 
-const CODE_OF = { approve: 'S00000', supplement: '80000', reject: 'E30001' } as const;
+const codeOf = (outcome: PushedOutcome, { rejectionCode }: Latitude): string =>
+  ({ approve: 'S00000', supplement: '80000', reject: rejectionCode })[outcome];
 
 /** docs/platform.md 6.1: a reason and the fields it is about, as JSON text. */
 function messageOf(outcome: PushedOutcome): string {
@@ -218,46 +228,62 @@ function messageOf(outcome: PushedOutcome): string {
     : JSON.stringify({ reason: 'the business is not supported', fields: ['businessNature'] });
 }
 
+interface Made {
+  readonly approvedBefore: number;
+  readonly seed: number;
+  readonly currencies: readonly string[];
+  readonly latitude: Latitude;
+}
+
 /**
  * The merchant of a company. The same company gets the same number and token in every sandbox with this seed; its
  * second approval (`approvedBefore` 1) gets others (docs/platform.md 6.1).
  */
 function merchantFor(
   { certificateNo }: SentApplication,
-  approvedBefore: number,
-  seed: number,
-  currencies: readonly string[],
+  { approvedBefore, seed, currencies, latitude }: Made,
 ): NewMerchant {
   const digest = createHash('sha256').update(`${seed} ${certificateNo} ${approvedBefore}`).digest('hex');
   return {
-    merchantNo: `SANDBOX-2${String(Number.parseInt(digest.slice(0, 8), 16) % 1_000_000).padStart(6, '0')}`,
+    merchantNo: latitude.merchantNo.replace(
+      '{digits}',
+      String(Number.parseInt(digest.slice(0, 8), 16) % 1_000_000).padStart(6, '0'),
+    ),
     token: digest.slice(8, 40),
     currencies,
   };
 }
 
 /** The reply of sp1101 (docs/platform.md 4.3). */
-const applicationReply = ({ bizFlow, sent: { merOrderNo } }: HeldApplication): object => ({
+const applicationReply = (
+  { bizFlow, sent: { merOrderNo } }: HeldApplication,
+  { receipt }: Latitude,
+): object => ({
   bizFlow,
   ...(merOrderNo === undefined ? {} : { merOrderNo }),
-  status: 'ACCEPT',
-  code: 'S00001',
+  ...(receipt !== 'code' && { status: 'ACCEPT' }),
+  ...(receipt !== 'status' && { code: 'S00001' }),
   message: 'ACCEPT',
 });
+
+interface Decided {
+  readonly outcome: PushedOutcome;
+  readonly merchant: NewMerchant | null;
+  readonly settings: ReviewSettings;
+  readonly latitude: Latitude;
+}
 
 /** The payload of sp3101 (docs/platform.md 6.1). `merchant` is the one that was approved, or null. */
 function applicationResult(
   { bizFlow, sent }: HeldApplication,
-  outcome: PushedOutcome,
-  merchant: NewMerchant | null,
-  { processVersion }: ReviewSettings,
+  { outcome, merchant, settings: { processVersion }, latitude }: Decided,
 ): object {
   const { merOrderNo, merNameEn } = sent;
   const isVersioned = outcome === 'supplement' && processVersion !== '';
   return {
     bizFlow,
     ...(merOrderNo === undefined || merOrderNo === '' ? {} : { merOrderNo }),
-    code: CODE_OF[outcome],
+    code: codeOf(outcome, latitude),
     message: messageOf(outcome),
     merchantNo: merchant?.merchantNo ?? '',
     merNameEn,

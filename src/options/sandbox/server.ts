@@ -60,6 +60,7 @@ export function createSandbox(input: ScenarioInput): Sandbox {
   const reviews = createReviews({
     seed: scenario.seed,
     settings: scenario.reviews,
+    latitude: scenario.latitude,
     pushes,
     onApproved: merchants.add,
   });

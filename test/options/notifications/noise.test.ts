@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   createInbox,
-  InboxUnavailable,
+  TooManyPosts,
   type InboxDeps,
   createGate,
   INBOX_LIMITS,
@@ -47,12 +47,16 @@ const noise = (source: string) => ({
 });
 
 onBothDatabases((store) => {
-  it('for unknown paths each source has a limited share, and all get the same answer', async () => {
+  it('for unknown paths each source has a limited share, and what is not kept is refused for now', async () => {
     const { db } = store();
     let notKept = 0;
     const limits = { unknownSourcePosts: 3, unknownPosts: 5 };
-    const inbox = inboxOf(db, { limits, onNotKept: () => (notKept += 1) });
-    for (let n = 0; n < 50; n++) await inbox.keep(noise('192.0.2.1'));
+    const inbox = inboxOf(db, { limits });
+    for (let n = 0; n < 50; n++)
+      await inbox.keep(noise('192.0.2.1')).catch((error: unknown) => {
+        expect(error).toBeInstanceOf(TooManyPosts);
+        notKept += 1;
+      });
     await inbox.keep(noise('192.0.2.2'));
     expect(await countNotifications(db)).toEqual({ unknown: 4 });
     expect(notKept).toBe(47);
@@ -64,7 +68,7 @@ onBothDatabases((store) => {
     const { db } = store();
     const one = await accepted(db, 'A1');
     const inbox = inboxOf(db, { limits: { unknownPosts: 2 } });
-    await Promise.all(Array.from({ length: 300 }, () => inbox.keep(noise('192.0.2.1'))));
+    await Promise.allSettled(Array.from({ length: 300 }, () => inbox.keep(noise('192.0.2.1'))));
     await inbox.keep(result(one, onboardingResult(one), '192.0.2.1'));
     expect(await countNotifications(db)).toEqual({ open: 1, unknown: 2 });
     expect((await pass(db)).outcomes).toEqual({ applied: 1 });
@@ -85,13 +89,13 @@ onBothDatabases((store) => {
   it('posts beyond the share of a path are refused for now, known or not, and other paths are not affected', async () => {
     const { db } = store();
     const [one, two] = [await accepted(db, 'A1'), await accepted(db, 'A2')];
-    const inbox = inboxOf(db, { limits: { pathSourcePosts: 3, pathPosts: 4 } });
+    const inbox = inboxOf(db, { limits: { pathSourcePosts: 3, pathPosts: 4, senderPosts: 0 } });
     for (const secret of [one.secret, newNotifySecret()]) {
       const post = (source: string) => inbox.keep({ kind: 'onboarding', secret, body: '{}', source });
       for (let n = 0; n < 3; n++) await post('192.0.2.1');
-      await expect(post('192.0.2.1')).rejects.toThrow(InboxUnavailable);
+      await expect(post('192.0.2.1')).rejects.toThrow(TooManyPosts);
       await post('192.0.2.2');
-      await expect(post('192.0.2.2')).rejects.toThrow(InboxUnavailable);
+      await expect(post('192.0.2.2')).rejects.toThrow(TooManyPosts);
     }
     await inbox.keep(result(two, onboardingResult(two)));
     expect((await pass(db)).outcomes).toEqual({ malformed: 4, applied: 1 });
