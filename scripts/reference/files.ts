@@ -186,7 +186,9 @@ function objectStoreSections(): string[] {
   return [
     '## The object store',
     'Below `STATEMENTS_URL`, an S3 bucket or a folder. `{merchantNo}` and `{CCC}` are percent-encoded: letters, digits, `-`, ' +
-      '`_` and dots stay, except dots at the start.',
+      '`_` and dots stay, except dots at the start. A number that is longer than 129 characters then is `=` and four hex digits for ' +
+      'each of its UTF-16 units. The folder has to be on a file system that knows capitals from small letters where two ' +
+      'merchants differ by these alone.',
     table(['key', 'what it is'], keyRows()),
     'A published revision is never overwritten; `{N}` counts from 1, and summaries count apart from statements. A file still ' +
       'being written has a name in a folder that starts with a dot and ends with `.part`, and in S3 is an unfinished upload: ' +

@@ -3,7 +3,7 @@
 /** As the platform's document has it (docs/platform.md 8), in UTF-16 units. */
 const CHARACTERS_MAX = 32;
 
-/** Controls, line ends, and what cannot be seen: two numbers that look the same would be two merchants. */
+/** Controls, line ends, and what cannot be seen: two numbers with one appearance would be two merchants. */
 const NOT_PRINTABLE = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
 
 /**

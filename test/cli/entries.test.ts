@@ -185,7 +185,10 @@ it.each([
     'no entry 59102 of merchant M9 is stored, and no unreadable one has that number',
   ],
   [[''], 'the number is empty'],
-  [['59102', '--merchant', '../x'], '--merchant ../x is no merchant number: it must be 1 to 32 letters'],
+  [
+    ['59102', '--merchant', 'x '],
+    '--merchant x  is no merchant number: it must be 1 to 32 printable characters',
+  ],
 ])('%j is reported, with what to try', async (args, said) => {
   const { code, stderr } = await find(...args);
   expect(code).toBe(2);

@@ -33,9 +33,10 @@ const stored = async () =>
   );
 
 it.each([
-  ['../../x', OTHER.token, '--merchant-no ../../x is no merchant number: it must be 1 to 32 letters'],
-  ['.hidden', OTHER.token, '--merchant-no .hidden is no merchant number'],
-  ['a b', OTHER.token, '--merchant-no a b is no merchant number'],
+  ['', OTHER.token, '--merchant-no  is no merchant number: it must be 1 to 32 printable characters'],
+  [' M1', OTHER.token, '--merchant-no  M1 is no merchant number'],
+  ['M\u200b1', OTHER.token, '--merchant-no M\\u200b1 is no merchant number'],
+  ['M\n1', OTHER.token, 'is no merchant number'],
   ['x'.repeat(33), OTHER.token, 'is no merchant number'],
   ['M1', ' ', 'the token is empty'],
   ['M1', 'two words', 'the token must be printable ASCII without spaces'],

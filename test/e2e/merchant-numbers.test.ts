@@ -5,8 +5,10 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createSandbox, type Sandbox } from '../../src/options/sandbox/server.ts';
+import { merchantWord, monthSubject } from '../../src/store/downloaded.ts';
 import { daybook, startDaybook, type Env } from '../cli/daybook.ts';
 import { KEYS } from '../options/notifications/support.ts';
 import { scenario, FROM, NIGHT } from '../support/stage.ts';
@@ -102,6 +104,15 @@ const decoded = (html: string): string =>
     .replaceAll('&quot;', '"')
     .replaceAll('&amp;', '&');
 
+it('the database writes a number into an audit subject as the commands do', async () => {
+  for (const merchantNo of NUMBERS) {
+    const { rows } = await sql<{
+      word: string;
+    }>`SELECT ${merchantWord(sql`${merchantNo}::text`)} AS word`.execute(database.db);
+    expect(`2026-03 ${rows[0]!.word}`).toBe(monthSubject('2026-03', [merchantNo]));
+  }
+});
+
 it('each has its pages, and a list longer than a page goes on behind it', { timeout: 60_000 }, async () => {
   const serving = startDaybook(['serve', '--json'], {
     ...env,
@@ -141,10 +152,10 @@ it('each has its pages, and a list longer than a page goes on behind it', { time
     const downloads = [...month.text.matchAll(/href="(\/download\/[^"]+\.zip)"/g)].map(([, to]) => to!);
     expect(downloads, address).toHaveLength(1);
     const zip = await page(downloads[0]!);
-    expect(zip.status, downloads[0]!).toBe(200);
+    expect(zip.status, downloads[0]).toBe(200);
     names.push(zip.name);
     const [, day] = /href="(\/m\/[^"]+\/USD\/2026-03-02[^"]*)"/.exec(month.text) ?? [];
-    expect((await page(day!)).status, day!).toBe(200);
+    expect((await page(day!)).status, day).toBe(200);
   }
   expect(new Set(names).size).toBe(NUMBERS.length);
   for (const name of names) expect(name).toMatch(/^attachment; filename="[A-Za-z0-9._%=-]+"$/);

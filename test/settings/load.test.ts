@@ -526,9 +526,9 @@ describe('settings that are refused', () => {
     expect(problems[0]!.example).not.toBe('');
   });
 
-  test('a merchant number that could lead out of its folder, or half of a pair', () => {
-    const climbing = { ...LEAST, PLATFORM_MERCHANT_NO: '../etc', PLATFORM_TOKEN: TOKEN };
-    expect(refusal(() => load(climbing)).problems[0]!.key).toBe('PLATFORM_MERCHANT_NO');
+  test('a merchant number that cannot be printed, or half of a pair', () => {
+    const hidden = { ...LEAST, PLATFORM_MERCHANT_NO: 'M\u202e1', PLATFORM_TOKEN: TOKEN };
+    expect(refusal(() => load(hidden)).problems[0]!.key).toBe('PLATFORM_MERCHANT_NO');
     expect(refusal(() => load({ ...LEAST, PLATFORM_TOKEN: TOKEN })).problems[0]!.key).toBe(
       'PLATFORM_MERCHANT_NO',
     );

@@ -38,7 +38,7 @@ const namesOf = (merchantNo: string): readonly string[] => [
 
 /** Digits, signs that mean something to a file system, a URL, a form or a shell, and letters of several alphabets. */
 const SIGNS = [
-  ...'a1Ab.%~=_-/\\ ?#&+:;*"\'<>|@!$^`{}[](),',
+  ...Array.from('a1Ab.%~=_-/\\ ?#&+:;*"\'<>|@!$^`{}[](),'),
   '商',
   '户',
   'é',
@@ -68,6 +68,11 @@ it('two different merchants never share a name', () => {
     }),
     { numRuns: 400 },
   );
+});
+
+it('in the audit a merchant with a blank is no merchant with a currency', () => {
+  expect(monthSubject(MONTH, ['A USD'])).not.toBe(monthSubject(MONTH, ['A'], ['USD']));
+  expect(monthSubject(MONTH, ['A', 'B'])).not.toBe(monthSubject(MONTH, ['A B']));
 });
 
 /** What a file system takes, with what a file that is still being written has around its name. */
