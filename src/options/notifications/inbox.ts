@@ -20,7 +20,7 @@ import type { SecretKey } from '../../store/secrets/secrets.ts';
 
 /** Posts of one commit. At 64 kB each, and a third more when encrypted, one statement takes them easily. */
 export const COMMIT_POSTS_MAX = 64;
-/** The most posts of a lane held in memory. Further senders get a `Retry-After`. */
+/** The most posts of a lane held in memory. Further senders are refused for now. */
 export const POSTS_WAITING_MAX = 1_000;
 const BYTES_WAITING_MAX = 32 * 1_024 * 1_024;
 const QUERIED_PATHS_MAX = 500;
