@@ -52,7 +52,7 @@ function spelt(node: unknown, latitude: Latitude): unknown {
   const { codesAsNumbers, fieldOrder, nothing, moreFields, padded } = latitude;
   const fields = Object.entries(node).flatMap(([name, value]): [string, unknown][] => {
     if (value === '' && nothing !== 'empty') return nothing === 'null' ? [[name, null]] : [];
-    const written = codesAsNumbers && typeof value === 'string' ? asNumber(name, value) : value;
+    const written: unknown = codesAsNumbers && typeof value === 'string' ? asNumber(name, value) : value;
     const isPadded = padded && typeof written === 'string' && [...CODES, ...NUMBERS].includes(name);
     return [[name, isPadded ? ` ${written} ` : spelt(written, latitude)]];
   });
