@@ -13,6 +13,7 @@ import { parseArgs } from 'node:util';
 import { meets, type Bench, type Measure, type Measured, type MemoryPeak } from './measure.ts';
 import { calls } from './measures/calls.ts';
 import { chain } from './measures/chain.ts';
+import { downloads } from './measures/downloads.ts';
 import { formats } from './measures/formats.ts';
 import { latency } from './measures/latency.ts';
 import { memory } from './measures/memory.ts';
@@ -47,6 +48,7 @@ const MEASURES: readonly Measure[] = [
   workers,
   notifications,
   pages,
+  downloads,
 ];
 const RESULTS = fileURLToPath(new URL('./results/', import.meta.url));
 

@@ -183,6 +183,32 @@ export const startReceiver = (input: {
   readonly processing: boolean;
 }): Promise<Listening> => startListening('./receiver.ts', input);
 
+export interface Serving {
+  readonly url: string;
+  readonly pagesUrl: string;
+  /** Ends it, once; returns its peak memory, and the longest time in which its thread answered nobody. */
+  readonly stop: () => Promise<{ readonly peakMegabytes: number; readonly blockedMs: number }>;
+}
+
+/** Starts the receiver with the pages in the same process. People are whom the header `x-person` names. */
+export async function startServing(input: {
+  readonly databaseUrl: string;
+  /** 32 bytes in base64. */
+  readonly key: string;
+  readonly folder: string;
+}): Promise<Serving> {
+  const child = start('./serve-shown.ts', input, {}, []);
+  const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]();
+  const said = async <Said>(): Promise<Said> => JSON.parse((await lines.next()).value as string) as Said;
+  const addresses = await said<Pick<Serving, 'url' | 'pagesUrl'>>();
+  let ended: ReturnType<Serving['stop']> | undefined;
+  const end = (): ReturnType<Serving['stop']> => {
+    child.kill();
+    return said();
+  };
+  return { ...addresses, stop: () => (ended ??= end()) };
+}
+
 /** Starts the pages, as `serve` shows them. `now` is their time. */
 export const startPages = (input: {
   readonly databaseUrl: string;

@@ -1,6 +1,7 @@
 /** The server of the pages for people: headers that let nothing foreign in, access before everything, the pages, and plain words where there is none. */
 import formbody from '@fastify/formbody';
 import helmet from '@fastify/helmet';
+import { normalizeIP } from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { loginPage, messagePage } from './html/view.ts';
 import {
@@ -75,6 +76,10 @@ export function addPages(server: FastifyInstance, deps: PagesServerDeps, { isAlo
         onRefusal: ({ way, status, reason }) =>
           deps.onRefusal({ route: '/login', status, reason: `${way}: ${reason}` }),
       });
+      inner.addHook('onRequest', (request, _reply, done) => {
+        const waitS = context.pace(whoAsks(context, request));
+        done(waitS === 0 ? undefined : new PageRefusal(429, 'pace', waitS));
+      });
       for (const [path, make] of Object.entries(PAGES)) addPage(inner, context, path, make);
       for (const [path, submit] of Object.entries(FORMS)) addForm(inner, context, path, submit);
       addDownloads(inner, context);
@@ -133,6 +138,8 @@ const answerError =
     // What access says is of our own words; other messages may hold what the request held.
     const reason = error instanceof AccessRefused ? error.message : (error.code ?? error.name);
     onRefusal({ route: request.routeOptions.url ?? '-', status, reason });
+    if (error instanceof PageRefusal && error.retryAfterS !== null)
+      void reply.header('retry-after', String(error.retryAfterS));
     const [title, text] = wordsOf(status, error, viewOf(context, request).texts);
     const person = error instanceof AccessRefused ? null : personIn(context, request);
     const formToken = person === null ? '' : context.access.formToken(request, reply);
@@ -149,8 +156,17 @@ function personIn({ access }: PagesContext, request: FastifyRequest) {
   }
 }
 
+/** Whose requests are counted together: a person's, or of those who are not logged in an address's, of IPv6 a /64's. */
+function whoAsks(context: PagesContext, request: FastifyRequest): string {
+  const person = personIn(context, request);
+  return person === null ? `address ${normalizeIP(request.ip, 64)}` : `person ${person.name}`;
+}
+
 function wordsOf(status: number, error: unknown, { error: texts }: Texts): readonly [string, string] {
-  if (error instanceof PageRefusal && error.why === 'viewer') return [texts.refused, texts.viewerText];
+  if (error instanceof PageRefusal) {
+    if (error.why === 'viewer') return [texts.refused, texts.viewerText];
+    if (error.why !== null) return [texts[error.why], texts[`${error.why}Text`]];
+  }
   if (error instanceof FormatTooSmall) return [texts.tooSmall, error.message];
   if (status === 404) return [texts.notFound, texts.notFoundText];
   if (error instanceof AccessRefused) return [texts.refused, refusedText(error.why, texts)];

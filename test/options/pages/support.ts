@@ -1,9 +1,11 @@
 /** Pages over a stage of tests: a real server, asked as a browser asks. */
+import { promisify } from 'node:util';
 import { createLoopbackAccess } from '../../../src/options/pages/access/open.ts';
 import type { Access } from '../../../src/options/pages/access/access.ts';
 import { jobs } from '../../../jobs/all.ts';
 import type { WebEvent } from '../../../src/web/server.ts';
 import { createPagesServer } from '../../../src/options/pages/server.ts';
+import type { Timing } from '../../../src/options/pages/turns.ts';
 import type { Stage } from '../../support/stage.ts';
 
 export const FORM_TOKEN = 'made-up-form-token';
@@ -19,8 +21,38 @@ export interface ShownPages {
     fields: Record<string, string>,
     headers?: Record<string, string>,
   ) => Promise<Response>;
+  /** How many connections are open. */
+  readonly connections: () => Promise<number>;
   readonly close: () => Promise<void>;
 }
+
+/** A clock and timers that stand still until the test lets time pass. */
+export function handTime(): Timing & { readonly pass: (ms: number) => void } {
+  let nowMs = 0;
+  const timers = new Set<{ readonly atMs: number; readonly act: () => void }>();
+  return {
+    clock: () => nowMs,
+    later: (ms, act) => {
+      const timer = { atMs: nowMs + ms, act };
+      timers.add(timer);
+      return () => void timers.delete(timer);
+    },
+    pass: (ms) => {
+      nowMs += ms;
+      for (const timer of [...timers].filter(({ atMs }) => atMs <= nowMs)) {
+        timers.delete(timer);
+        timer.act();
+      }
+    },
+  };
+}
+
+/** Access of whom a header names: `x-person`. */
+export const namedAccess: Access = {
+  register: () => Promise.resolve(),
+  personOf: ({ headers }) => ({ name: String(headers['x-person']), role: 'viewer', merchants: null }),
+  formToken: () => FORM_TOKEN,
+};
 
 export async function showPages(
   { app }: Stage,
@@ -28,7 +60,13 @@ export async function showPages(
     access = createLoopbackAccess(FORM_TOKEN),
     canLogOut = false,
     port = 0,
-  }: { readonly access?: Access; readonly canLogOut?: boolean; readonly port?: number } = {},
+    timing,
+  }: {
+    readonly access?: Access;
+    readonly canLogOut?: boolean;
+    readonly port?: number;
+    readonly timing?: Timing;
+  } = {},
 ): Promise<ShownPages> {
   const events: WebEvent[] = [];
   const server = createPagesServer({
@@ -41,6 +79,7 @@ export async function showPages(
     jobs,
     now: app.now,
     onRefusal: (event) => events.push(event),
+    ...(timing && { timing }),
   });
   const url = await server.listen({ host: '127.0.0.1', port });
   const get = (path: string, headers: Record<string, string> = {}) =>
@@ -58,6 +97,7 @@ export async function showPages(
     },
     post: (path, fields, headers = {}) =>
       fetch(url + path, { method: 'POST', body: new URLSearchParams(fields), headers, redirect: 'manual' }),
+    connections: () => promisify(server.server.getConnections.bind(server.server))(),
     close: () => server.close(),
   };
 }

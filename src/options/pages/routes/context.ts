@@ -10,6 +10,7 @@ import { merchantOfPart } from '../html/addresses.ts';
 import { createFormats, localeOf, type Format } from '../html/format.ts';
 import { EN } from '../html/texts/en.ts';
 import type { View } from '../html/view.ts';
+import { createPace, createTurns, MACHINE_TIME, type Pace, type Timing, type Turns } from '../turns.ts';
 import type { KnownJob } from '../../../run/health.ts';
 import type { SettingsWithoutPlatform } from '../../../settings/settings.ts';
 import type { DB } from '../../../store/engine/schema.ts';
@@ -30,15 +31,33 @@ export interface PagesDeps {
   readonly zone: string;
   readonly jobs: readonly KnownJob[];
   readonly now: () => Date;
+  /** How long people wait is measured by it. Default: the machine's. */
+  readonly timing?: Timing;
 }
 
 export interface PagesContext extends PagesDeps {
+  readonly timing: Timing;
+  readonly turns: {
+    /** At files that are made when they are asked for: XLSX, PDF, a month's ZIP. */
+    readonly made: Turns;
+    /** At files that lie in the store. */
+    readonly sent: Turns;
+  };
+  readonly pace: Pace;
   readonly assets: Assets;
   readonly formatOf: (locale: string, isExact: boolean) => Format;
 }
 
-export const createPagesContext = (deps: PagesDeps): PagesContext => ({
+/** Behind a proxy a request without an answer ends after a minute. */
+const WAIT_MS_MAX = 45_000;
+const MADE = { atOnce: 2, ofPersonAtOnce: 1, waitingOfPersonMax: 4, waitMsMax: WAIT_MS_MAX };
+const SENT = { atOnce: 40, ofPersonAtOnce: 10, waitingOfPersonMax: 40, waitMsMax: WAIT_MS_MAX };
+
+export const createPagesContext = ({ timing = MACHINE_TIME, ...deps }: PagesDeps): PagesContext => ({
   ...deps,
+  timing,
+  turns: { made: createTurns(MADE, timing), sent: createTurns(SENT, timing) },
+  pace: createPace(timing),
   assets: readAssets(),
   formatOf: createFormats(deps.zone),
 });
@@ -147,19 +166,22 @@ export const sendPage = (reply: FastifyReply, page: string): FastifyReply =>
 /** Of a text that begins with a year. */
 export const YEARS = /^(?:19|20|21)\d\d-/;
 
-type Status = 400 | 403 | 404;
+type Status = 400 | 403 | 404 | 429;
 
 /** A request that gets no page, though nothing failed. */
 export class PageRefusal extends Error {
   override readonly name = 'PageRefusal';
   readonly statusCode: Status;
-  /** `viewer`: it needs an operator. */
-  readonly why: 'viewer' | null;
+  /** `viewer`: it needs an operator. `turns`: too many downloads of this person wait. `pace`: too many requests of theirs. */
+  readonly why: 'viewer' | 'turns' | 'pace' | null;
+  /** When to try again; null where that makes no difference. */
+  readonly retryAfterS: number | null;
 
-  constructor(statusCode: Status, why: 'viewer' | null = null) {
+  constructor(statusCode: Status, why: PageRefusal['why'] = null, retryAfterS: number | null = null) {
     super(`refused with ${statusCode}`);
     this.statusCode = statusCode;
     this.why = why;
+    this.retryAfterS = retryAfterS;
   }
 }
 

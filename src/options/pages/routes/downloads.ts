@@ -1,7 +1,7 @@
 /** `/download/...`: the bytes of published files, each download on record with its person. */
 import { Readable } from 'node:stream';
-import type { FastifyInstance } from 'fastify';
-import { firstBytes, joined } from '../../../objects/object-store.ts';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { firstBytes, joined, type ObjectStore } from '../../../objects/object-store.ts';
 import { formatNote, inFormat } from '../../../statements/fetch.ts';
 import { STATEMENT_FORMATS } from '../../../statements/formats/all.ts';
 import { CSV } from '../../../statements/formats/csv.ts';
@@ -12,6 +12,7 @@ import { recordAuditEvent } from '../../../store/audit.ts';
 import { CUT_DOWNLOAD, DOWNLOAD_COMMAND, monthSubject } from '../../../store/downloaded.ts';
 import { statementOf, statementsOfDay } from '../../../store/statements/statements.ts';
 import { manifestOfDay } from '../../../store/statements/stored-files.ts';
+import type { Timing, Turns } from '../turns.ts';
 import { askedOf, merchantIn, type Asked, type PagesContext, PageRefusal } from './context.ts';
 import { accountIn, dayIn } from './day.ts';
 import { monthIn } from './months.ts';
@@ -29,7 +30,18 @@ interface Download {
   readonly contentType: string;
 }
 
-const DOWNLOADS: Readonly<Record<string, (context: PagesContext, asked: Asked) => Promise<Download>>> = {
+/** A download may wait for its client this long, and a second more for each so many bytes that went out. */
+const PATIENCE_MS = 30_000;
+const BYTES_PER_S_MIN = 65_536;
+/** When to try again; the files of one person are made in about that time. */
+const RETRY_AFTER_S = 15;
+
+/** Waits until it is this person's turn. */
+type TakeTurn = (turns: Turns) => Promise<void>;
+
+type MakeDownload = (context: PagesContext, asked: Asked, takeTurn: TakeTurn) => Promise<Download>;
+
+const DOWNLOADS: Readonly<Record<string, MakeDownload>> = {
   '/download/:merchant/:currency/:day': dayFile,
   '/download/:merchant/:file': monthFile,
 };
@@ -40,13 +52,87 @@ export function addDownloads(server: FastifyInstance, context: PagesContext): vo
     server.get(path, { exposeHeadRoute: false }, async (request, reply) => {
       const asked = askedOf(context, request, reply);
       const at = context.now();
-      const download = await make(context, asked);
-      return reply
-        .header('cache-control', 'no-store')
-        .header('content-disposition', `attachment; filename="${download.name}"`)
-        .type(download.contentType)
-        .send(Readable.from(recorded(context, asked, download, at)));
+      const left = leavingOf(reply);
+      let leave = (): void => undefined;
+      const takeTurn: TakeTurn = async (turns) => {
+        const { socket } = request.raw;
+        // Nothing goes to and fro while it waits.
+        socket.setTimeout(0);
+        const turn = await turns.enter(asked.person.name, left);
+        socket.setTimeout(server.server.timeout);
+        if (turn === null) throw new PageRefusal(429, 'turns', RETRY_AFTER_S);
+        leave = turn;
+      };
+      try {
+        const objects = stoppedBy(left, context.objects);
+        const download = await make({ ...context, objects }, asked, takeTurn);
+        const cut = () => void reply.raw.destroy();
+        const bytes = patient(recorded(context, asked, download, at), context.timing, cut);
+        // The turn is over once nothing is made any more, also where the client left early.
+        const stream = Readable.from(bytes, { objectMode: false }).once('close', leave);
+        return reply
+          .header('cache-control', 'no-store')
+          .header('content-disposition', `attachment; filename="${download.name}"`)
+          .type(download.contentType)
+          .send(stream);
+      } catch (error) {
+        leave();
+        if (!left.aborted) throw error;
+        // Nobody is there for an answer.
+        return reply.hijack();
+      }
     });
+  }
+}
+
+class ClientLeft extends Error {
+  override readonly name = 'ClientLeft';
+}
+
+/** Aborted when the client has left, or has everything. */
+function leavingOf({ raw }: FastifyReply): AbortSignal {
+  const controller = new AbortController();
+  raw.once('close', () => controller.abort(new ClientLeft('the client has left')));
+  return controller.signal;
+}
+
+/** The same store, whose files end with the signal's reason once it is aborted. All that is made is made of them. */
+const stoppedBy = (signal: AbortSignal, objects: ObjectStore): ObjectStore => ({
+  ...objects,
+  get: async (key) => {
+    signal.throwIfAborted();
+    const bytes = await objects.get(key);
+    return bytes && untilAborted(bytes, signal);
+  },
+});
+
+async function* untilAborted(
+  bytes: AsyncIterable<Uint8Array>,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  for await (const chunk of bytes) {
+    signal.throwIfAborted();
+    yield chunk;
+  }
+}
+
+/** The same bytes. Calls `cut` where the client takes them too slowly: what it keeps, others wait for. */
+async function* patient(
+  bytes: AsyncIterable<Uint8Array>,
+  { clock, later }: Timing,
+  cut: () => void,
+): AsyncGenerator<Uint8Array> {
+  let [takenMs, sent] = [0, 0];
+  for await (const chunk of bytes) {
+    sent += chunk.byteLength;
+    const beganMs = clock();
+    const callOff = later(PATIENCE_MS + (sent / BYTES_PER_S_MIN) * 1_000 - takenMs, cut);
+    try {
+      yield chunk;
+    } finally {
+      callOff();
+    }
+    takenMs += clock() - beganMs;
   }
 }
 
@@ -54,14 +140,19 @@ export function addDownloads(server: FastifyInstance, context: PagesContext): vo
  * A statement, verified while it is sent. An early failure is shown on a page; later the connection is cut, where
  * the store holds other bytes than were published, for example.
  */
-async function dayFile({ db, objects }: PagesContext, asked: Asked): Promise<Download> {
+async function dayFile(
+  { db, objects, turns }: PagesContext,
+  asked: Asked,
+  takeTurn: TakeTurn,
+): Promise<Download> {
   const [account, day] = [accountIn(asked), dayIn(asked.part('day'))];
   const format = formatIn(asked);
   const statement = await statementOf(db, account, day, revisionIn(asked.query('revision')));
   if (statement === undefined) throw new PageRefusal(404);
   const manifest = await manifestOfDay(db, account.merchantNo, day);
   const ofDay = await statementsOfDay(db, account.merchantNo, day);
-  const { read } = inFormat(objects, statement, format, { recorded: manifest, ofDay });
+  const { isPublished, read } = inFormat(objects, statement, format, { recorded: manifest, ofDay });
+  await takeTurn(isPublished ? turns.sent : turns.made);
   const { bytes, rest } = await firstBytes(read(), HELD_BYTES_MAX);
   return {
     subject: statement.object_key,
@@ -73,13 +164,18 @@ async function dayFile({ db, objects }: PagesContext, asked: Asked): Promise<Dow
 }
 
 /** A merchant's month: all of its files as a ZIP, or its overview in a format that makes one. */
-async function monthFile({ db, objects, now }: PagesContext, asked: Asked): Promise<Download> {
+async function monthFile(
+  { db, objects, now, turns }: PagesContext,
+  asked: Asked,
+  takeTurn: TakeTurn,
+): Promise<Download> {
   const merchantNo = merchantIn(asked);
   const [, monthName = '', extension] = /^(\d{4}-\d{2})\.([\w.]+)$/.exec(asked.part('file')) ?? [];
   if (monthName === '') throw new PageRefusal(404);
   const month = monthIn(monthName);
   if (extension !== 'zip') {
     const format = STATEMENT_FORMATS.find((one) => one.extension === extension);
+    await takeTurn(turns.made);
     const bytes = await format?.month?.(db, { merchantNo, month: month.name, currencies: null, now });
     if (format === undefined || !bytes) throw new PageRefusal(404);
     // Recorded under its own name: it is no statement, so no statement counts as downloaded.
@@ -87,6 +183,7 @@ async function monthFile({ db, objects, now }: PagesContext, asked: Asked): Prom
     return { subject: name, bytes, name, contentType: format.contentType };
   }
   const format = formatIn(asked);
+  await takeTurn(turns.made);
   const { accounts, files } = await monthDownload({ db, objects, format, now }, merchantNo, month, null);
   if (files.length === 0) throw new PageRefusal(404);
   const ending = format.name === CSV.name ? '' : `-${format.name}`;

@@ -468,6 +468,11 @@ export const EN = {
     refused: 'Not allowed',
     refusedText: 'This request is not allowed. Go back, reload the page, and try again.',
     viewerText: 'Only an operator can do this.',
+    turns: 'Too many downloads',
+    turnsText:
+      'Your other downloads are not finished, or many people are downloading. Wait until yours have ended, then try again.',
+    pace: 'Too many requests',
+    paceText: 'You asked for very many pages in a short time. Wait some seconds, then try again.',
     access: {
       credentials: 'Incorrect name or password.',
       tooMany: 'Too many attempts. Wait some minutes, then try again.',
