@@ -195,7 +195,10 @@ export async function startServing(input: {
   readonly databaseUrl: string;
   /** 32 bytes in base64. */
   readonly key: string;
+  /** Of the statements. */
   readonly folder: string;
+  /** The time of the pages; left out: the machine's. */
+  readonly now?: string;
 }): Promise<Serving> {
   const child = start('./serve-shown.ts', input, {}, []);
   const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]();
@@ -208,10 +211,3 @@ export async function startServing(input: {
   };
   return { ...addresses, stop: () => (ended ??= end()) };
 }
-
-/** Starts the pages, as `serve` shows them. `now` is their time. */
-export const startPages = (input: {
-  readonly databaseUrl: string;
-  readonly zone: string;
-  readonly now: string;
-}): Promise<Listening> => startListening('./pages-shown.ts', input);

@@ -7,13 +7,19 @@ import { keepHeapSmall } from '../src/cli/heap.ts';
 import { serve } from '../src/options/notifications/serve.ts';
 import { pagesShown, PAGES_CONNECTIONS, shownPages } from '../src/options/pages/shown.ts';
 import { createDirectoryStore } from '../src/objects/directory.ts';
+import { clockOf } from '../src/run/app.ts';
 import { loadSettings } from '../src/settings/load.ts';
 import { openDatabase } from '../src/store/engine/connection.ts';
 import { givenInput } from './input.ts';
 import { ZONE } from './scenario.ts';
 
 keepHeapSmall();
-const { databaseUrl, key, folder } = givenInput() as { databaseUrl: string; key: string; folder: string };
+const { databaseUrl, key, folder, now: at } = givenInput() as {
+  databaseUrl: string;
+  key: string;
+  folder: string;
+  now?: string;
+};
 const settings = loadSettings({
   env: {
     DATABASE_URL: databaseUrl,
@@ -26,6 +32,7 @@ const settings = loadSettings({
     DAYBOOK_ACCESS_PROXY_HEADER: 'x-person',
     DAYBOOK_ACCESS_PROXIES: '127.0.0.1',
     DAYBOOK_ACCESS_ROLES: '{"*":"viewer"}',
+    ...(at !== undefined && { DAYBOOK_NOW: at }),
   },
   readFile: () => '',
 });
@@ -33,7 +40,7 @@ const [database, ofPages] = await Promise.all([
   openDatabase(settings),
   openDatabase({ ...settings, connectionsMax: PAGES_CONNECTIONS }),
 ]);
-const now = () => new Date();
+const now = clockOf(settings);
 const pages = shownPages(
   await pagesShown(
     { ...settings, pagesListen: settings.pagesListen! },

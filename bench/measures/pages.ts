@@ -3,13 +3,16 @@
  * months, a very large day, the first byte of a month's ZIP; and weighs them. The pages run in a process of their own,
  * readers and PostgreSQL share the machine with it.
  */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { addDays } from '../../src/ledger/business-day.ts';
 import { count, median, timed, withDatabase, type Bench, type Measure, type Measured } from '../measure.ts';
 import { LARGE, merchantNo, seedPages, type PagesPast } from '../pages-past.ts';
 import { percentile } from '../post-at-rate.ts';
-import { startPages } from '../processes.ts';
+import { BENCH_KEY } from '../applications.ts';
+import { startServing } from '../processes.ts';
 import { readPages } from '../readers.ts';
-import { ZONE } from '../scenario.ts';
 
 const READERS = 20;
 /** The pace of a person who clicks quickly. */
@@ -25,11 +28,15 @@ export const pages: Measure = {
       const past = pastOf(bench);
       await seedPages(db, past);
       await settle();
-      const { url, stop } = await startPages({ databaseUrl, zone: ZONE, now: NOW });
+      // No page that is measured reads a file.
+      const folder = await mkdtemp(join(tmpdir(), 'daybook-bench-'));
+      const key = BENCH_KEY.toString('base64');
+      const { pagesUrl, stop } = await startServing({ databaseUrl, key, folder, now: NOW });
       try {
-        return await measured(url, past, bench);
+        return await measured(pagesUrl, past, bench);
       } finally {
         await stop();
+        await rm(folder, { recursive: true, force: true });
       }
     }),
 };
@@ -82,8 +89,11 @@ const slowestAt =
     return percentile(await readPages({ ...reading, path: later, pages: paced, everyMs }), 0.99);
   };
 
+/** Who asks for pages one after the other. */
+const PERSON = { headers: { 'x-person': 'reader' } };
+
 const sizeOf = async (address: string): Promise<number> => {
-  const response = await fetch(address);
+  const response = await fetch(address, PERSON);
   if (response.status !== 200) throw new Error(`${address}: ${response.status}`);
   return (await response.arrayBuffer()).byteLength;
 };
@@ -108,7 +118,7 @@ async function firstByte(url: string): Promise<number> {
   for (let round = 0; round < 5; round += 1)
     took.push(
       await timed(async () => {
-        const reader = (await fetch(url)).body!.getReader();
+        const reader = (await fetch(url, PERSON)).body!.getReader();
         await reader.read();
         await reader.cancel().catch(() => undefined);
       }),

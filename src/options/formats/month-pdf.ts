@@ -131,13 +131,13 @@ export async function* monthPdf(overview: MonthOverview): AsyncGenerator<Uint8Ar
     ],
     ['As of', timeText(at, zone)],
   ]);
-  accountsSection(sheet, overview);
+  await accountsSection(sheet, overview);
   verdictSection(sheet, overview);
-  closeSection(sheet, overview);
+  await closeSection(sheet, overview);
   sheet.signOff();
-  openSection(sheet, overview);
-  adjustmentsSection(sheet, overview);
-  for (const account of accounts) daysSection(sheet, account, overview);
+  await openSection(sheet, overview);
+  await adjustmentsSection(sheet, overview);
+  for (const account of accounts) await daysSection(sheet, account, overview);
   yield* sheet.end();
 }
 
@@ -153,9 +153,9 @@ const ACCOUNT_COLUMNS: readonly Column[] = [
   { head: 'Days', width: 87.28, isAmount: true },
 ];
 
-function accountsSection(sheet: Sheet, overview: MonthOverview): void {
+async function accountsSection(sheet: Sheet, overview: MonthOverview): Promise<void> {
   sheet.heading('Accounts');
-  sheet.table(
+  await sheet.table(
     ACCOUNT_COLUMNS,
     overview.accounts.map((account): Row => {
       const { opening, creditTotal, creditCount, debitTotal, debitCount, closing } = monthFigures(account);
@@ -251,7 +251,7 @@ const CLOSES_COLUMNS: readonly Column[] = [
   { head: 'SHA-256 of its file', width: 311.28 },
 ];
 
-function closeSection(sheet: Sheet, { closes, adjustments, zone }: MonthOverview): void {
+async function closeSection(sheet: Sheet, { closes, adjustments, zone }: MonthOverview): Promise<void> {
   sheet.heading('Close');
   const last = closes.at(-1);
   if (last === undefined) {
@@ -278,7 +278,7 @@ function closeSection(sheet: Sheet, { closes, adjustments, zone }: MonthOverview
   const rows = closes.slice(0, -1).map(({ number, closedAt, by, sha256 }): Row => ({
     cells: [String(number), timeText(closedAt, zone), by, [{ text: sha256, style: STYLE.mono }]],
   }));
-  sheet.table(CLOSES_COLUMNS, rows);
+  await sheet.table(CLOSES_COLUMNS, rows);
 }
 
 const OPEN_COLUMNS: readonly Column[] = [
@@ -287,10 +287,10 @@ const OPEN_COLUMNS: readonly Column[] = [
   { head: 'Why they are open', width: 325.28 },
 ];
 
-function openSection(sheet: Sheet, { openDays }: MonthOverview): void {
+async function openSection(sheet: Sheet, { openDays }: MonthOverview): Promise<void> {
   if (openDays.length === 0) return;
   sheet.heading('Days still open');
-  sheet.table(
+  await sheet.table(
     OPEN_COLUMNS,
     openGroups(openDays).map((group) => {
       const { currency, why } = group[0]!;
@@ -311,10 +311,10 @@ const ADJUSTMENT_COLUMNS: readonly Column[] = [
   { head: 'Why', width: 215.28 },
 ];
 
-function adjustmentsSection(sheet: Sheet, { closes, adjustments, zone }: MonthOverview): void {
+async function adjustmentsSection(sheet: Sheet, { closes, adjustments, zone }: MonthOverview): Promise<void> {
   if (adjustments.length === 0) return;
   sheet.heading(`Adjustments since close ${closes.at(-1)!.number}`);
-  sheet.table(
+  await sheet.table(
     ADJUSTMENT_COLUMNS,
     adjustments.map(({ currency, day, frozenRevision, revision, publishedAt, reason, sha256 }): Row => ({
       cells: [
@@ -336,10 +336,10 @@ const DAY_COLUMNS: readonly Column[] = [
   ...['Credits', 'Debits', 'Closing'].map((head) => ({ head, width: 81, isAmount: true })),
 ];
 
-function daysSection(sheet: Sheet, account: AccountMonth, overview: MonthOverview): void {
+async function daysSection(sheet: Sheet, account: AccountMonth, overview: MonthOverview): Promise<void> {
   if (account.statements.length === 0) return;
   sheet.heading(`Days of ${account.currency}`);
-  sheet.table(
+  await sheet.table(
     DAY_COLUMNS,
     account.statements.map((row): Row => ({
       cells: [

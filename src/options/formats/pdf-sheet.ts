@@ -1,4 +1,5 @@
 /** Pages of A4 that are written from top to bottom: headings, facts, paragraphs, tables, and lines to sign on. */
+import { setImmediate } from 'node:timers/promises';
 import type PDFDocument from 'pdfkit';
 import { loadFor } from '../../host/packages.ts';
 
@@ -146,7 +147,10 @@ interface Line {
 
 const PADDING = { side: 3, above: 4, below: 1.5 };
 
-function drawTable(cursor: Cursor, columns: readonly Column[], rows: Iterable<Row>): void {
+/** A row takes up to a millisecond; after so many, other work of the process has its turn. */
+const ROWS_A_TURN = 20;
+
+async function drawTable(cursor: Cursor, columns: readonly Column[], rows: Iterable<Row>): Promise<void> {
   const head: Row = { cells: columns.map((column) => column.head), style: STYLE.strong };
   const drawHead = (): void => {
     drawRow(cursor, linesOf(cursor.pdf, columns, head));
@@ -157,7 +161,9 @@ function drawTable(cursor: Cursor, columns: readonly Column[], rows: Iterable<Ro
     drawHead();
   };
   drawHead();
+  let drawn = 0;
   for (const row of rows) {
+    if ((drawn += 1) % ROWS_A_TURN === 0) await setImmediate();
     const levels = [
       ...acrossOf(cursor, row.before),
       ...linesOf(cursor.pdf, columns, row),
@@ -239,7 +245,7 @@ export interface Sheet {
   readonly heading: (text: string) => void;
   readonly paragraph: (text: string, style?: TextStyle) => void;
   readonly facts: (facts: readonly (readonly [label: string, value: string, style?: TextStyle])[]) => void;
-  readonly table: (columns: readonly Column[], rows: Iterable<Row>) => void;
+  readonly table: (columns: readonly Column[], rows: Iterable<Row>) => Promise<void>;
   /** Lines for who prepared and who approved it. They stay together on a page. */
   readonly signOff: () => void;
   /** Puts the feet under all pages, and gives the file. Nothing can be drawn afterwards. */
@@ -285,8 +291,8 @@ export async function createSheet({ title, foot, at }: SheetAbout): Promise<Shee
       for (const [label, value, style = STYLE.text] of facts) fact(cursor, label, value, style);
       cursor.y += 3;
     },
-    table: (columns, rows) => {
-      drawTable(cursor, columns, rows);
+    table: async (columns, rows) => {
+      await drawTable(cursor, columns, rows);
       cursor.y += 4;
     },
     signOff: () => {

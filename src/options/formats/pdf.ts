@@ -57,7 +57,7 @@ const FIGURE_COLUMNS = (currency: string): readonly Column[] => [
   { head: `Amount in ${currency}`, width: 170, isAmount: true },
 ];
 
-function figuresSection(sheet: Sheet, { account, published }: StatementDay): void {
+async function figuresSection(sheet: Sheet, { account, published }: StatementDay): Promise<void> {
   const { figures } = published;
   const { opening, creditTotal, creditCount, debitTotal, debitCount, closing } = figures;
   const style: TextStyle = { ...STYLE.text, size: 10 };
@@ -66,7 +66,7 @@ function figuresSection(sheet: Sheet, { account, published }: StatementDay): voi
     style: own,
   });
   sheet.heading('Figures');
-  sheet.table(FIGURE_COLUMNS(account.currency), [
+  await sheet.table(FIGURE_COLUMNS(account.currency), [
     row('Opening balance', '', opening),
     row('Credits', countText(creditCount), creditTotal),
     row('Debits', countText(debitCount), debitTotal),
@@ -153,10 +153,10 @@ const EARLIER_COLUMNS: readonly Column[] = [
   { head: 'Reason, CSV and its SHA-256', width: 351.28 },
 ];
 
-function earlierSection(sheet: Sheet, earlier: readonly PublishedRevision[]): void {
+async function earlierSection(sheet: Sheet, earlier: readonly PublishedRevision[]): Promise<void> {
   if (earlier.length === 0) return;
   sheet.heading('Earlier revisions');
-  sheet.table(
+  await sheet.table(
     EARLIER_COLUMNS,
     earlier
       .slice(-EARLIER_SHOWN_MAX)
@@ -205,7 +205,7 @@ function entryCells(day: StatementDay, cells: RowCells, at: Places): string[] {
   ];
 }
 
-function changesSection(sheet: Sheet, day: StatementDay, changes: Changes | null): void {
+async function changesSection(sheet: Sheet, day: StatementDay, changes: Changes | null): Promise<void> {
   const before = day.earlier.at(-1)!.revision;
   sheet.heading(`What changed since revision ${before}`);
   if (changes === null) {
@@ -224,17 +224,17 @@ function changesSection(sheet: Sheet, day: StatementDay, changes: Changes | null
     const cells = day.columns.map(({ name }) => named[name] ?? '');
     return { cells: [what, ...entryCells(day, cells, at)] };
   });
-  sheet.table(CHANGE_COLUMNS, rows);
+  await sheet.table(CHANGE_COLUMNS, rows);
   const more = changes.rows.length - shown.length + changes.more;
   if (more > 0)
     sheet.paragraph(`And ${countText(more)} more; \`daybook statements diff\` shows them all.`, STYLE.soft);
 }
 
-function entriesSection(
+async function entriesSection(
   sheet: Sheet,
   day: StatementDay,
   { shown, inAll }: { readonly shown: readonly RowCells[]; readonly inAll: number },
-): void {
+): Promise<void> {
   const { published, zone } = day;
   const { breakCount, breaksAfter } = published.figures;
   sheet.heading('Entries');
@@ -258,7 +258,7 @@ function entriesSection(
     `In the order of their balances. Times are of ${zone ?? 'the platform’s time zone'}.`,
     STYLE.soft,
   );
-  sheet.table(ENTRY_COLUMNS, rows);
+  await sheet.table(ENTRY_COLUMNS, rows);
 }
 
 const BREAK = { ...STYLE.cell, color: COLOR.bad };
@@ -299,11 +299,11 @@ export async function* writePdf(day: StatementDay): AsyncGenerator<Uint8Array> {
     ...{ title: `Account statement ${name}`, foot: `Account statement ${name}`, at: published.publishedAt },
   });
   aboutDay(sheet, day);
-  figuresSection(sheet, day);
+  await figuresSection(sheet, day);
   proofSection(sheet, published);
   sheet.signOff();
-  earlierSection(sheet, day.earlier);
-  if (day.earlier.length > 0) changesSection(sheet, day, changes);
-  entriesSection(sheet, day, { shown, inAll: entriesIn(published.figures) });
+  await earlierSection(sheet, day.earlier);
+  if (day.earlier.length > 0) await changesSection(sheet, day, changes);
+  await entriesSection(sheet, day, { shown, inAll: entriesIn(published.figures) });
   yield* sheet.end();
 }

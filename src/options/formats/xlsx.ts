@@ -1,4 +1,5 @@
 /** Statements as workbooks for spreadsheets: docs/decisions/formats.md. The same day gives the same bytes. */
+import { setImmediate } from 'node:timers/promises';
 import { entriesIn } from '../../ledger/chain/figures.ts';
 import {
   linesOfChange,
@@ -112,9 +113,19 @@ const PACKED = { mtime: new Date(0), forceDosTimestamp: true };
 /** Rows compress well even with little effort, and more of it takes twice the time. */
 const ROWS_PACKED = { ...PACKED, compressionLevel: 1 };
 
-function smallSheet(widths: readonly number[], rows: readonly (readonly Value[])[]): Buffer {
-  const lines = rows.map((values, at) => rowXml(at + 1, values));
-  return Buffer.from(sheetHead(widths) + lines.join('') + SHEET_TAIL);
+/** After so many rows other work of the process has its turn. */
+const ROWS_A_TURN = 100;
+
+async function smallSheet(
+  widths: readonly number[],
+  rows: readonly (readonly Value[])[],
+): Promise<Buffer> {
+  let lines = '';
+  for (const [at, values] of rows.entries()) {
+    if ((at + 1) % ROWS_A_TURN === 0) await setImmediate();
+    lines += rowXml(at + 1, values);
+  }
+  return Buffer.from(sheetHead(widths) + lines + SHEET_TAIL);
 }
 
 function rowsInTurn(rows: AsyncIterable<readonly RowCells[]>) {
@@ -167,12 +178,12 @@ export async function* writeXlsx(
   const names = Array.from({ length: parts }, (_, at) => account.currency + (at === 0 ? '' : ` ${at + 1}`));
   const rows = rowsInTurn(day.rows);
   const sheets: Omit<ZippedFile, 'name'>[] = [
-    { options: PACKED, content: smallSheet(SUMMARY_WIDTHS, summaryRows(day)) },
+    { options: PACKED, content: await smallSheet(SUMMARY_WIDTHS, summaryRows(day)) },
     ...names.map((_, at) => ({
       options: ROWS_PACKED,
       content: () => rowSheet(day, rows, at === parts - 1 ? Infinity : sheetRowsMax),
     })),
-    { options: PACKED, content: smallSheet([22, ...columns.map(widthOf)], changes) },
+    { options: PACKED, content: await smallSheet([22, ...columns.map(widthOf)], changes) },
   ];
   const others = partsOf(['Summary', ...names, 'Changes']).map(([name, text]): ZippedFile => ({
     ...{ name, options: PACKED, content: Buffer.from(text) },
