@@ -256,7 +256,7 @@ const downloadSections = (): string[] => {
         [patternOf(manifestFileNextTo(file)) + SIGNATURE_EXTENSION, 'its signature, where it is signed'],
         [
           patternOf(file).replace(/\.csv$/, '.spreadsheet.csv'),
-          'with `--for-spreadsheet`: text cells that start with `=`, `+`, `-`, `@`, tab or CR lead with an apostrophe; amounts stay as they are',
+          'with `--for-spreadsheet`: text cells that start with `=`, `+`, `-`, `@`, tab or CR lead with an apostrophe, also where the sign is full-width or stands behind blanks and hidden characters; amounts stay as they are',
         ],
         [
           'statements-{YYYY-MM}.zip, statements-{YYYY-MM}-{merchantNo}.zip',

@@ -150,7 +150,8 @@ export const formatSections = (): string[] => [
   'The first row of each sheet stays in sight. `batch_no` and other texts are text, whatever they look like: nothing is computed. ' +
     '`booked_at` is a date with its time, in the platform’s zone; `published_at` is in UTC. Amounts are numbers with the ' +
     'decimals of the CSV; one of more than 15 digits is text on yellow, as a spreadsheet would round it. Characters that XML ' +
-    'cannot hold are spelled `_x0007_`, which spreadsheets show as the character.',
+    'cannot hold are spelled `_x0007_`, which spreadsheets show as the character; those that would turn the direction of writing or ' +
+    'not show are spelled `\\u202e`.',
   '### camt.053.001.08 (`camt053`)',
   'One statement, an entry a line. Characters that XML cannot hold become `\ufffd`.',
   table(['element', 'what it holds'], CAMT),

@@ -70,7 +70,7 @@ const PAIR = '`daybook statements keygen` makes a pair.';
 const MAYBE_KEY = /^untrusted comment:|[A-Za-z0-9+/]{40}/;
 
 function verifyText(report: VerifyReport, mustBeComplete: boolean): string {
-  const { manifests, files, problems, signed, chains, closes } = report;
+  const { manifests, files, problems, signed, chains, closes, notChecked } = report;
   const noted = chains.flatMap(({ outdated, outside }) => [
     ...(signed === null && !mustBeComplete ? outdated : []),
     ...(signed !== null && !mustBeComplete ? outside : []),
@@ -80,7 +80,7 @@ function verifyText(report: VerifyReport, mustBeComplete: boolean): string {
     `${counted(files.length, 'file')} of ${counted(manifests, 'manifest')} checked: ` +
       (problems.length === 0 ? 'all unchanged since publication' : counted(problems.length, 'problem')),
     ...problems.map(({ path, problem }) => `  ${path}: ${problem}`),
-    ...noted.map(({ path, problem }) => `  note: ${path}: ${problem}`),
+    ...[...noted, ...notChecked].map(({ path, problem }) => `  note: ${path}: ${problem}`),
     signed !== null && `${signed} of ${counted(manifests, 'manifest')} signed with the key`,
     ...(signed !== null || mustBeComplete ? chains.map(chainText) : []),
     signed !== null &&

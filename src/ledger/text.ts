@@ -30,12 +30,22 @@ const escaped = (character: string): string =>
     (_, unit) => `\\u${character.charCodeAt(unit).toString(16).padStart(4, '0')}`,
   ).join('');
 
+const showable =
+  (kept: RegExp) =>
+  (text: string): string =>
+    text.replace(UNSHOWN, (character) => (kept.test(character) ? character : escaped(character)));
+
 /** The text as it can be shown on one line. Characters that would not show are spelled out (`\u202e`). */
-export const showableText = (text: string): string => text.replace(UNSHOWN, escaped);
+export const showableText = showable(/(?!)/);
 
 /** The same, but keeps line ends: for text whose lines daybook made itself. */
-export const showableLines = (text: string): string =>
-  text.replace(UNSHOWN, (character) => (character === '\n' ? character : escaped(character)));
+export const showableLines = showable(/\n/);
+
+/** The same, but keeps line ends and tabs, which a page folds or shows as they are. */
+export const showableMarkup = showable(/[\n\r\t]/);
+
+/** The same, but keeps all controls: for a file that spells those in its own way. */
+export const showableUncontrolled = showable(/\p{Cc}/u);
 
 /** A text as one word of a shell's command line, for commands that are named to a person. */
 export const shellWord = (text: string): string =>

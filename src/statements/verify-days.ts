@@ -2,7 +2,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
-import { manifestFileNextTo, STORE_MARK_KEY } from './keys.ts';
+import { downloadedName, manifestFileNextTo, STORE_MARK_KEY } from './keys.ts';
 import { CSV } from './formats/csv.ts';
 import type { Manifest, ManifestStatement, OtherFormat } from './manifest.ts';
 import { addDays } from '../ledger/business-day.ts';
@@ -19,7 +19,10 @@ export interface Found {
   readonly isComplete: boolean;
 }
 
-export const isManifest = (path: string): boolean => path.endsWith('.json');
+/** The file's name, however its ending is written. */
+export const nameOf = (path: string): string => downloadedName(basename(path));
+
+export const isManifest = (path: string): boolean => nameOf(path).endsWith('.json');
 
 /** For a file that is named alone also the manifest next to it; for a manifest also the files next to it. Throws `NothingToVerify`. */
 export async function filesUnder(paths: readonly string[]): Promise<Found[]> {
@@ -43,10 +46,9 @@ export async function filesUnder(paths: readonly string[]): Promise<Found[]> {
       }
     } else {
       add(path, false);
-      for (const name of ['manifest.json', manifestFileNextTo(basename(path))]) {
-        const background = join(dirname(path), name);
-        if ((await stat(background).catch(() => null)) !== null) add(background, false);
-      }
+      const names = ['manifest.json', manifestFileNextTo(nameOf(path))];
+      for (const name of await readdir(dirname(path)))
+        if (names.includes(nameOf(name))) add(join(dirname(path), name), false);
     }
   }
   return [...found.values()].sort((a, b) => (a.path < b.path ? -1 : 1));

@@ -4,13 +4,14 @@
  */
 import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
-import { basename, dirname, join, resolve, sep } from 'node:path';
+import { dirname, join, resolve, sep } from 'node:path';
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import type { PublicKey } from '../ledger/signature.ts';
 import { digestOf, metered, type Digest } from '../objects/object-store.ts';
 import {
   filesUnder,
   isManifest,
+  nameOf,
   type Found,
   expectedFiles,
   type ExpectedFile,
@@ -37,6 +38,8 @@ export interface VerifyReport {
   readonly signed: number | null;
   readonly chains: readonly VerifiedChain[];
   readonly closes: readonly VerifiedClose[];
+  /** Files that hold statements in a form that is not read. */
+  readonly notChecked: readonly Problem[];
 }
 
 /**
@@ -62,7 +65,7 @@ export async function verifyPaths(
     for (const expected of expectedFiles(one.manifest).filter(({ file }) => isFor(one.path, file))) {
       const copies = sheets.filter(
         (path) =>
-          basename(path) === expected.file &&
+          nameOf(path) === expected.file &&
           (expected.currency !== null || dirname(path) === dirname(one.path)),
       );
       const isMissing = copies.length === 0 && one.isComplete && expected.current;
@@ -80,13 +83,13 @@ export async function verifyPaths(
     }
   }
   const isStatement = (path: string): boolean =>
-    (path.endsWith(CSV_END) && !MONTH_CSV.test(basename(path))) ||
+    (nameOf(path).endsWith(CSV_END) && !MONTH_CSV.test(nameOf(path))) ||
     formats.some(
       ({ canBePublished, extension }) =>
-        canBePublished && path.endsWith(`.${extension}`) && REVISION.test(basename(path)),
+        canBePublished && nameOf(path).endsWith(`.${extension}`) && REVISION.test(nameOf(path)),
     );
   for (const path of sheets.filter((one) => isStatement(one) && !named.has(one))) {
-    const how = path.endsWith(CSV_END) ? '' : ': it was made for a download, or somebody put it here';
+    const how = nameOf(path).endsWith(CSV_END) ? '' : ': it was made for a download, or somebody put it here';
     problems.push({ path, problem: `no manifest here names this file${how}` });
   }
   const { chains, problems: inChains } = verifyChains(manifests);
@@ -103,8 +106,14 @@ export async function verifyPaths(
   if (manifests.length === 0 && closes.length === 0)
     problems.push({ path: paths.join(' '), problem: 'there is no manifest.json here' });
   for (const { path, problems: own } of files) for (const problem of own) problems.push({ path, problem });
-  return { manifests: manifests.length, files, problems, signed, chains, closes };
+  const notChecked = sheets.filter((path) => nameOf(path).endsWith('.zip')).map(asZip);
+  return { manifests: manifests.length, files, problems, signed, chains, closes, notChecked };
 }
+
+const asZip = (path: string): Problem => ({
+  path,
+  problem: 'a ZIP is not checked: unpack it, and verify the folder',
+});
 
 const NO_CLOSES = { closes: [], problems: [] };
 
@@ -130,10 +139,11 @@ async function readManifests(
       manifests.push({ ...file, manifest, sha256: sha256Of(content) });
       const { merchantNo, day } = manifest;
       const problem = `it is the manifest of ${merchantNo}, ${day}: it was moved here`;
-      if (isOfAnotherDay(resolve(path).replaceAll(sep, '/'), merchantNo, day))
+      const place = join(dirname(resolve(path)), nameOf(path)).replaceAll(sep, '/');
+      if (isOfAnotherDay(place, merchantNo, day))
         problems.push({ path, problem });
     } else if (closeCheck?.take(path, content) !== true) {
-      const isUnknown = closeCheck === null && isCloseFile(path);
+      const isUnknown = closeCheck === null && isCloseFile(nameOf(path));
       problems.push({ path, problem: isUnknown ? CLOSE_UNKNOWN : 'this is no manifest of daybook' });
       continue;
     }
@@ -146,7 +156,7 @@ async function readManifests(
 
 async function leftAlone(found: readonly Found[]): Promise<Problem[]> {
   const problems: Problem[] = [];
-  for (const { path } of found.filter((one) => one.path.endsWith(SIGNATURE_EXTENSION))) {
+  for (const { path } of found.filter((one) => nameOf(one.path).endsWith(SIGNATURE_EXTENSION))) {
     const manifest = await stat(path.slice(0, -SIGNATURE_EXTENSION.length)).catch(() => null);
     if (manifest === null) problems.push({ path, problem: 'the manifest that it signs is missing here' });
   }
@@ -155,18 +165,18 @@ async function leftAlone(found: readonly Found[]): Promise<Problem[]> {
 
 /** A manifest covers all files it lists, unless its name says that it came with one statement. */
 const isFor = (manifestPath: string, file: string): boolean => {
-  const name = basename(manifestPath);
+  const name = nameOf(manifestPath);
   return !name.endsWith('.manifest.json') || manifestFileNextTo(file) === name;
 };
 
 /** A manifest that came with one statement covers the revision that was downloaded, current or not. */
 const hasOtherRevision = (one: ReadManifest, { file, currency }: ExpectedFile, sheets: readonly string[]) =>
-  basename(one.path).endsWith('.manifest.json') &&
+  nameOf(one.path).endsWith('.manifest.json') &&
   expectedFiles(one.manifest).some(
     (other) =>
       other.currency === currency &&
       other.file !== file &&
-      sheets.includes(join(dirname(one.path), other.file)),
+      sheets.some((path) => dirname(path) === dirname(one.path) && nameOf(path) === other.file),
   );
 
 async function verifyFile(

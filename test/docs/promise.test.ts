@@ -39,7 +39,9 @@ const runs: Keys<KnownRun, 'reason'> = {
   ...{ exitCode: 1, figures: 1, isQueued: 1, state: 1, reason: 1 },
 };
 const doctor: Keys<Finding> = { what: 1, ok: 1, detail: 1, exitCode: 1 };
-const verify: Keys<VerifyReport> = { manifests: 1, files: 1, problems: 1, signed: 1, chains: 1, closes: 1 };
+const verify: Keys<VerifyReport> = {
+  ...{ manifests: 1, files: 1, problems: 1, signed: 1, chains: 1, closes: 1, notChecked: 1 },
+};
 const verified: Keys<VerifiedFile> = {
   ...{ path: 1, merchantNo: 1, day: 1, currency: 1, revision: 1, current: 1, rows: 1, verdict: 1 },
   ...{ breaks: 1, explained: 1, problems: 1 },

@@ -3,10 +3,17 @@
  *
  * @module-tag long
  */
-import { expect, test } from 'vitest';
-import { auditVerdict } from '../../scripts/audit.ts';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text as streamText } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { licenceProblems } from '../../scripts/licences.ts';
-import { lockedPackages, type LockedPackage } from '../../scripts/runtime-lock.ts';
+import { lockedPackages, runtimePaths, type LockedPackage } from '../../scripts/runtime-lock.ts';
 import { sbom } from '../../scripts/sbom.ts';
 
 test('every package of the lock file has an allowed licence', () => {
@@ -39,21 +46,78 @@ test('a restrictive or missing licence is reported with its package', () => {
   ]);
 });
 
-test('an audit fails only for grave weaknesses, and without an answer says that nothing was checked', () => {
-  const counted = (found: object) => JSON.stringify({ metadata: { vulnerabilities: found } });
-  expect(auditVerdict(counted({ low: 2, high: 0, critical: 0, total: 2 }))).toEqual({
-    kind: 'clean',
-    text: '2 known weaknesses, 0 of them grave',
+/** What a registry says of a package's weaknesses, when it is asked about many. */
+const advisory = (name: string, severity: string) => ({
+  ...{ id: severity.length, url: `https://advisories.example/${severity}`, title: 'made up', severity, vulnerable_versions: '*' },
+  ...{ name, cwe: [], cvss: { score: 0, vectorString: null } },
+});
+const ofKnownWeak = { minimist: [advisory('minimist', 'critical')] };
+
+/** What `npm run audit` prints and ends with, with a registry that answers every question so. */
+async function audited(
+  answer: { readonly status?: number; readonly type?: string; readonly body: string } | 'dead',
+  flags: readonly string[] = [],
+): Promise<readonly [exitCode: number | null, text: string]> {
+  const registry = createServer(({ method, url }, response) => {
+    const { status = 200, type = 'application/json', body } = answer as Exclude<typeof answer, 'dead'>;
+    const name = decodeURIComponent(url!.slice(1));
+    const packument = JSON.stringify({ name, 'dist-tags': {}, versions: { '0.0.8': { name, version: '0.0.8' } } });
+    response.writeHead(method === 'GET' ? 200 : status, { 'content-type': type });
+    response.end(method === 'GET' ? packument : body);
+  }).listen(0, '127.0.0.1');
+  await once(registry, 'listening');
+  const { port } = registry.address() as AddressInfo;
+  if (answer === 'dead') registry.close();
+  try {
+    const child = spawn(process.execPath, ['scripts/audit.ts', ...flags], {
+      env: { ...process.env, npm_config_registry: `http://127.0.0.1:${port}`, npm_config_cache: cache },
+    });
+    const [text, [code]] = await Promise.all([
+      streamText(child.stdout),
+      once(child, 'close') as Promise<[number | null]>,
+    ]);
+    return [code, text.trim()];
+  } finally {
+    registry.close();
+  }
+}
+
+let cache: string;
+beforeAll(async () => (cache = await mkdtemp(join(tmpdir(), 'daybook-npm-'))));
+afterAll(() => rm(cache, { recursive: true, force: true }));
+
+describe('an audit', () => {
+  const ofKysely = (severity: string) =>
+    JSON.stringify({ ...ofKnownWeak, kysely: [advisory('kysely', severity)] });
+
+  test.each<[string, Parameters<typeof audited>[0], readonly [number, string]]>([
+    ['without weaknesses passes', { body: JSON.stringify(ofKnownWeak) }, [0, '0 known weaknesses, 0 of them grave']],
+    ['with a small one passes', { body: ofKysely('low') }, [0, '1 known weaknesses, 0 of them grave']],
+    ['with a grave one fails', { body: ofKysely('high') }, [1, '1 known weaknesses, 1 of them grave: see `npm audit`']],
+  ])('%s', async (_, answer, expected) => {
+    expect(await audited(answer)).toEqual(expected);
   });
-  expect(auditVerdict(counted({ high: 1, critical: 1, total: 2 }))).toEqual({
-    kind: 'weak',
-    text: '2 known weaknesses, 2 of them grave: see `npm audit`',
+
+  test.each<[string, Parameters<typeof audited>[0]]>([
+    ['is dead', 'dead'],
+    ['answers with a page', { type: 'text/html', body: '<h1>Welcome</h1>' }],
+    ['answers with a fault', { status: 500, body: '{}' }],
+    ['answers with an empty list', { body: '[]' }],
+    ['answers with an empty object', { body: '{}' }],
+    ['answers with nothing', { body: '' }],
+    ['answers with null', { body: 'null' }],
+    ['has no audits', { status: 405, body: '' }],
+  ])('fails where the registry %s, and says that nothing was checked', async (what, answer) => {
+    const [code, text] = await audited(answer);
+    expect([code, text]).toEqual([1, expect.stringMatching(/^not checked: /)]);
+    // Only of a registry that says so itself it can be wanted otherwise.
+    const [accepted] = await audited(answer, ['--registry-without-audits-passes']);
+    expect(accepted).toBe(what === 'has no audits' ? 0 : 1);
   });
-  expect(auditVerdict('{"message":"405 Method Not Allowed"}')).toEqual({
-    kind: 'not-checked',
-    text: 'not checked: 405 Method Not Allowed',
+
+  test('asks about a weak package that daybook does not have', () => {
+    expect([...runtimePaths(lockedPackages())].filter((path) => path.endsWith('/minimist'))).toEqual([]);
   });
-  expect(auditVerdict('')).toMatchObject({ kind: 'not-checked' });
 });
 
 test('the list of packages has those installed with daybook and those that some settings need, and none for development', () => {

@@ -3,7 +3,7 @@
  * files.
  */
 import { createHash } from 'node:crypto';
-import { copyFile, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -163,6 +163,59 @@ describe('a day that is broken, and whose entries trade places over midnight', (
     expect(await problems(sheet(1))).toContain(
       'opening + credits - debits with its jumps is 173.00, the manifest says 172.00',
     );
+  });
+});
+
+describe('names whose endings some system wrote in capitals', () => {
+  const renamed = async (path: string, from: RegExp, to: string) => {
+    const other = path.replace(from, to);
+    await rename(path, other);
+    return other;
+  };
+
+  test.each(['.CSV', '.Csv'])('a statement that ends in %s is checked as any other', async (ending) => {
+    const path = await renamed(sheet(1), /\.csv$/, ending);
+    expect((await verifyPaths([folder])).files.map((file) => file.path)).toContain(path);
+    expect(await problems(folder)).toEqual([]);
+    expect(await problems(path)).toEqual([]);
+    await edit(path, '10.00', '10.01');
+    expect(await problems(folder)).toContainEqual(expect.stringContaining('its SHA-256 is'));
+    expect(await problems(path)).toContainEqual(expect.stringContaining('its SHA-256 is'));
+  });
+
+  test('a manifest and a summary, alone and with revision and all', async () => {
+    await renamed(join(day(1), 'manifest.json'), /manifest\.json$/, 'MANIFEST.JSON');
+    await renamed(join(day(1), 'summary.r1.csv'), /summary\.r1\.csv$/, 'SUMMARY.R1.CSV');
+    const path = await renamed(sheet(1), /\.r1\.csv$/, '.R1.CSV');
+    expect(await verifyPaths([folder])).toMatchObject({ manifests: 3, problems: [] });
+    expect(await verifyPaths([path])).toMatchObject({ manifests: 1, problems: [], files: [{ path }] });
+  });
+
+  test('the manifest next to a single download', async () => {
+    const flat = join(folder, 'flat');
+    await mkdir(flat);
+    const name = `${MERCHANT}_USD_${DAYS[1]}`;
+    await copyFile(sheet(1), join(flat, `${name}.r1.CSV`));
+    await copyFile(join(day(1), 'manifest.json'), join(flat, `${name}.MANIFEST.JSON`));
+    expect(await verifyPaths([flat])).toMatchObject({ manifests: 1, problems: [], files: [{ rows: 3 }] });
+  });
+
+  test('a statement that no manifest names is named', async () => {
+    const path = join(day(1), `${MERCHANT}_EUR_${DAYS[1]}.r1.CSV`);
+    await copyFile(sheet(1), path);
+    const problem = 'no manifest here names this file';
+    expect((await verifyPaths([folder])).problems).toEqual([{ path, problem }]);
+  });
+
+  test.each(['.zip', '.ZIP'])('a month that is still packed, %s, is named as not checked', async (ending) => {
+    const path = join(folder, `statements-2026-03-${MERCHANT}${ending}`);
+    await writeFile(path, 'PK');
+    const problem = 'a ZIP is not checked: unpack it, and verify the folder';
+    expect(await verifyPaths([folder])).toMatchObject({ problems: [], notChecked: [{ path, problem }] });
+    expect(await verifyPaths([path])).toMatchObject({
+      problems: [{ problem: 'there is no manifest.json here' }],
+      notChecked: [{ path, problem }],
+    });
   });
 });
 

@@ -4,7 +4,7 @@ import { sha256Of } from '../../host/sha256.ts';
 import { counted } from '../../ledger/text.ts';
 import type { CloseCheck, VerifiedClose } from '../../statements/closes.ts';
 import { CSV } from '../../statements/formats/csv.ts';
-import { closeKey, fileOf, isCloseFile } from '../../statements/keys.ts';
+import { closeKey, downloadedName, fileOf, isCloseFile } from '../../statements/keys.ts';
 import type { Manifest, ManifestStatement } from '../../statements/manifest.ts';
 import { groupedBy } from '../../statements/verify-chain.ts';
 import type { Problem, ReadManifest, VerifiedFile } from '../../statements/verify-days.ts';
@@ -23,8 +23,8 @@ const IN_STORE = /(^|\/)merchant=[^/]*\/close=[^/]*\/[^/]*$/;
 function problemsWithPlace(path: string, { merchantNo, month, number, previous }: CloseFile): string[] {
   const key = closeKey(merchantNo, month, number);
   const wasMoved = IN_STORE.test(path)
-    ? !`/${path}`.endsWith(`/${key}`)
-    : isCloseFile(path) && fileOf(path) !== fileOf(key);
+    ? !downloadedName(`/${path}`).endsWith(`/${key}`)
+    : isCloseFile(downloadedName(path)) && downloadedName(fileOf(path)) !== fileOf(key);
   return [
     ...(wasMoved ? [`it is close ${number} of ${merchantNo}, ${month}: it was moved here, or changed`] : []),
     ...((previous?.number ?? 0) === number - 1
@@ -124,7 +124,7 @@ function replacedIn(files: readonly VerifiedFile[], manifests: readonly ReadMani
   return files
     .filter(
       ({ path, current, currency, problems }) =>
-        !current && currency !== null && path.endsWith(`.${CSV.extension}`) && problems.length === 0,
+        !current && currency !== null && downloadedName(path).endsWith(`.${CSV.extension}`) && problems.length === 0,
     )
     .map(({ path, merchantNo }) => ({ path, merchantNo, timeZone: zones.get(merchantNo)! }));
 }

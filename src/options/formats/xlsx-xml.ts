@@ -1,6 +1,6 @@
 /** A workbook as SpreadsheetML: its cells, which stay text whatever they hold, and the parts that hold no rows. */
 import { decimalsOf } from '../../ledger/money.ts';
-import { cutText } from '../../ledger/text.ts';
+import { cutText, showableUncontrolled } from '../../ledger/text.ts';
 
 /** The styles of `styles.xml`, by their place there. Amounts follow: one for each number of decimals. */
 const STYLE = { header: 1, text: 2, time: 3, day: 4, count: 5, flagged: 6, amount: 7 } as const;
@@ -21,12 +21,10 @@ const MARKUP: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>
 
 /** Characters that XML cannot hold become `_x0001_`, as SpreadsheetML spells them. */
 const escaped = (text: string): string =>
-  text
-    .toWellFormed()
-    .replace(
-      SPECIAL,
-      (char) => MARKUP[char] ?? `_x${char.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`,
-    );
+  text.replace(
+    SPECIAL,
+    (char) => MARKUP[char] ?? `_x${char.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`,
+  );
 
 const [SPACE, AMPERSAND, LESS, MORE, TILDE] = [0x20, 0x26, 0x3c, 0x3e, 0x7e];
 
@@ -44,7 +42,7 @@ const OUTER_SPACE = /^\s|\s$/;
 
 function textXml(text: string): string {
   if (isPlain(text)) return `<is><t>${text}</t></is>`;
-  const content = escaped(cutText(text, TEXT_LENGTH_MAX));
+  const content = escaped(cutText(showableUncontrolled(text.toWellFormed()), TEXT_LENGTH_MAX));
   return OUTER_SPACE.test(content) || content.includes('\n')
     ? `<is><t xml:space="preserve">${content}</t></is>`
     : `<is><t>${content}</t></is>`;

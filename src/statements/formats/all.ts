@@ -3,7 +3,16 @@ import { optionalFormats } from '../../options/all.ts';
 import type { StatementColumn, RowCells, StatementFormat } from './format.ts';
 import { CSV } from './csv.ts';
 
-const FORMULA_START = /^[=+\-@\t\r]/;
+/** Nothing that some spreadsheet would skip, or take for the start of a formula. */
+const PLAIN_START = /^[\p{L}\p{Nd}]/u;
+const SKIPPED = /^[\s\p{C}\p{Z}]+/u;
+
+/** Whether a spreadsheet could read the cell as a formula: by its first sign, full-width or small ones included, also behind blanks. */
+function startsFormula(cell: string): boolean {
+  if (cell === '' || PLAIN_START.test(cell)) return false;
+  if (cell.startsWith('\t') || cell.startsWith('\r')) return true;
+  return /^[=+\-@]/.test(cell.replace(SKIPPED, '').slice(0, 1).normalize('NFKC'));
+}
 
 /** Puts an apostrophe in front of text cells that would start a formula. Amounts stay as they are. */
 async function* withoutFormulas(
@@ -13,7 +22,7 @@ async function* withoutFormulas(
   for await (const batch of rows)
     yield batch.map((cells) =>
       cells.map((cell, at) =>
-        columns[at]?.isAmount !== true && FORMULA_START.test(cell) ? `'${cell}` : cell,
+        columns[at]?.isAmount !== true && startsFormula(cell) ? `'${cell}` : cell,
       ),
     );
 }

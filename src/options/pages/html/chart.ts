@@ -5,6 +5,7 @@ import { wallTime } from '../../../ledger/wall-time.ts';
 import type { BreakRow } from '../../../store/breaks/breaks.ts';
 import type { BalancePoint } from '../stored.ts';
 import { linear, stepArea, stepLine, ticksIn, widenedToTicks } from './chart-lines.ts';
+import { unmarked } from './format.ts';
 import { html, when, type Html } from './html.ts';
 import { breakLink } from './parts.ts';
 import type { View } from './view.ts';
@@ -138,7 +139,7 @@ export function axisLabels(ticks: readonly number[], locale: string): string[] {
     notation: 'compact',
     maximumSignificantDigits: Math.min(Math.max(digits, 1), DIGITS_MAX),
   });
-  return ticks.map((tick) => format.format(tick));
+  return ticks.map((tick) => unmarked(format.format(tick)));
 }
 
 /** The place of a number's first digit, counted from the units. */

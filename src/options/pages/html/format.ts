@@ -5,7 +5,7 @@
 import type { BusinessDay } from '../../../ledger/entry.ts';
 import { decimalsOf, plainDecimal } from '../../../ledger/money.ts';
 import { wallMs } from '../../../ledger/wall-time.ts';
-import { html, type Part } from './html.ts';
+import { html, ownText, type Part } from './html.ts';
 
 export interface Format {
   /** A BCP 47 tag. */
@@ -36,7 +36,7 @@ function inLanguage(locale: string): (text: string) => Part {
   const { language, script } = new Intl.Locale(locale).maximize();
   if (language === PAGE_LANGUAGE) return (text) => text;
   const direction = RIGHT_TO_LEFT.includes(script) ? 'rtl' : 'ltr';
-  return (text) => html`<span lang="${locale}" dir="${direction}">${text}</span>`;
+  return (text) => html`<span lang="${locale}" dir="${direction}">${ownText(text)}</span>`;
 }
 
 /** Places of a sentence: characters that no text of ours has. */
@@ -137,8 +137,10 @@ function formatOf(
   return {
     ...{ locale, isOfPage },
     // Given as text, no digit is lost.
-    amount: isExact ? (exact) => exact : (exact) => amounts(decimalsOf(exact)).format(exact as `${number}`),
-    count: (integer) => count.format(integer),
+    amount: isExact
+      ? (exact) => exact
+      : (exact) => unmarked(amounts(decimalsOf(exact)).format(exact as `${number}`)),
+    count: (integer) => unmarked(count.format(integer)),
     day,
     month,
     instant: instantText,
@@ -154,6 +156,8 @@ function formatOf(
 const SPACES = /[\s'’]/g;
 /** Invisible marks of writing direction. */
 const UNSEEN = /\p{Cf}/gu;
+/** Numbers stand in sentences that are written from left to right, so they need no mark of their direction. */
+export const unmarked = (text: string): string => text.replace(UNSEEN, '');
 const MINUS = /^[-−]/;
 const PLAIN = /^-?\d{1,30}(?:\.\d{1,30})?$/;
 const SEPARATED = '1234567.5';
@@ -166,7 +170,7 @@ export function readAmount(
   text: string,
   { format, isExact }: { readonly format: Pick<Format, 'locale'>; readonly isExact: boolean },
 ): string | null {
-  const given = text.replace(UNSEEN, '').replace(MINUS, '-').replace(SPACES, '');
+  const given = unmarked(text).replace(MINUS, '-').replace(SPACES, '');
   const local = () => localDigits(given, format.locale);
   const digits = isExact ? (exactDigits(given) ?? local()) : (local() ?? exactDigits(given));
   return digits === null ? null : plainDecimal(digits.replace(/^(-?)0+(?=\d)/, '$1'));

@@ -3,7 +3,7 @@ import { addDays, dayWindow } from '../../../ledger/business-day.ts';
 import { changesPage, type RevisedShown } from '../html/changes.ts';
 import { revisedDays, revisedSince, type RevisedAt, type RevisedRow } from '../../../store/downloaded.ts';
 import type { StatementRow } from '../../../store/statements/statements.ts';
-import { type PagesContext, type MakePage } from './context.ts';
+import { type PagesContext, type MakePage, PageRefusal, YEARS } from './context.ts';
 import { dayIn } from './day.ts';
 
 const DAYS_BACK = 7;
@@ -50,14 +50,14 @@ const placeText = (row: StatementRow): string =>
   [row.published_at.toISOString(), accountText(row), row.day, row.revision].join(' ');
 
 /** A merchant's number may have blanks in it. */
-const PLACE = /^(\S+) (.+) (\S+) (\S+) ([1-9]\d{0,8})$/;
+const PLACE = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) (.+) (\S+) (\S+) ([1-9]\d{0,8})$/;
 
-/** Null for what is no place in the list: then it begins at its beginning. */
+/** Where a further page begins, as `placeText` wrote it. Throws `PageRefusal` for anything else. */
 function placeIn(text: string | null): RevisedAt | null {
-  const [, at, merchantNo, currency, day, revision] = PLACE.exec(text ?? '') ?? [];
-  if (revision === undefined) return null;
-  const publishedAt = new Date(at!);
-  if (Number.isNaN(publishedAt.getTime())) return null;
+  if (text === null) return null;
+  const [, at = '', merchantNo, currency, day, revision] = PLACE.exec(text) ?? [];
+  const publishedAt = new Date(at);
+  if (!YEARS.test(at) || Number.isNaN(publishedAt.getTime())) throw new PageRefusal(400);
   return {
     publishedAt,
     merchantNo: merchantNo!,

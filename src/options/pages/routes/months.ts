@@ -40,9 +40,12 @@ export function monthIn(text: string): Month {
   return month;
 }
 
+/** After which account a further page begins. Throws `PageRefusal`. */
 function accountIn(text: string | null): Account | null {
-  const [, merchantNo, currency] = /^(.+) (\S+)$/.exec(text ?? '') ?? [];
-  return merchantNo === undefined || currency === undefined ? null : { merchantNo, currency };
+  if (text === null) return null;
+  const [, merchantNo, currency] = /^(.+) (\S+)$/.exec(text) ?? [];
+  if (merchantNo === undefined || currency === undefined) throw new PageRefusal(400);
+  return { merchantNo, currency };
 }
 
 /** The days of these accounts, all of one month, each with its state. Nothing is asked about closes that are known not to be. */
