@@ -14,7 +14,12 @@ import { givenInput } from './input.ts';
 import { ZONE } from './scenario.ts';
 
 keepHeapSmall();
-const { databaseUrl, key, folder, now: at } = givenInput() as {
+const {
+  databaseUrl,
+  key,
+  folder,
+  now: at,
+} = givenInput() as {
   databaseUrl: string;
   key: string;
   folder: string;

@@ -60,7 +60,10 @@ function withKnownWeak(folder: string): void {
     const changed =
       content.packages === undefined
         ? needing
-        : { ...content, packages: { ...content.packages, '': needing, [`node_modules/${name}`]: { version } } };
+        : {
+            ...content,
+            packages: { ...content.packages, '': needing, [`node_modules/${name}`]: { version } },
+          };
     writeFileSync(join(folder, file), JSON.stringify(changed));
   }
 }
@@ -76,7 +79,6 @@ if (import.meta.main) {
   const { kind, text } = auditVerdict(stdout);
   console.log(text);
   const passes =
-    kind === 'clean' ||
-    (kind === 'no-audits' && process.argv.includes('--registry-without-audits-passes'));
+    kind === 'clean' || (kind === 'no-audits' && process.argv.includes('--registry-without-audits-passes'));
   process.exitCode = passes ? 0 : 1;
 }

@@ -73,11 +73,11 @@ export const isCloseFile = (path: string): boolean => /_\d{4}-\d\d\.close\d+\.js
 /** A key's last part: what a person who downloads it sees. */
 export const fileOf = (key: string): string => key.slice(key.lastIndexOf('/') + 1);
 
-const OWN_WORDS = /^(?:manifest|summary|month)(?=[.-])|(?:\.r\d+|\.close\d+|\.manifest)?(?:\.[a-z0-9]+){1,2}$/gi;
+const OWN_WORDS =
+  /^(?:manifest|summary|month)(?=[.-])|(?:\.r\d+|\.close\d+|\.manifest)?(?:\.[a-z0-9]+){1,2}$/gi;
 
 /** The name of a file that was downloaded, its ending in small letters as daybook writes it: some systems write capitals. */
-export const downloadedName = (file: string): string =>
-  file.replace(OWN_WORDS, (word) => word.toLowerCase());
+export const downloadedName = (file: string): string => file.replace(OWN_WORDS, (word) => word.toLowerCase());
 
 export const nameIn = ({ extension }: Pick<StatementFormat, 'extension'>, statement: string): string =>
   statement.replace(/\.csv$/, `.${extension}`);

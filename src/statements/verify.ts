@@ -140,8 +140,7 @@ async function readManifests(
       const { merchantNo, day } = manifest;
       const problem = `it is the manifest of ${merchantNo}, ${day}: it was moved here`;
       const place = join(dirname(resolve(path)), nameOf(path)).replaceAll(sep, '/');
-      if (isOfAnotherDay(place, merchantNo, day))
-        problems.push({ path, problem });
+      if (isOfAnotherDay(place, merchantNo, day)) problems.push({ path, problem });
     } else if (closeCheck?.take(path, content) !== true) {
       const isUnknown = closeCheck === null && isCloseFile(nameOf(path));
       problems.push({ path, problem: isUnknown ? CLOSE_UNKNOWN : 'this is no manifest of daybook' });

@@ -7,8 +7,10 @@ import { expect, test } from 'vitest';
 import {
   deployed,
   documentsOf,
+  PAGES_FOR_ALL,
   peopleOfPages,
   PINNED,
+  servingOf,
   settingsFrom,
   unknownArguments,
   unknownSettings,
@@ -112,6 +114,17 @@ test('the pages ask for a login, and their port is the one that is passed on', (
     port: 8090,
   });
   expect(ports).toEqual(['127.0.0.1:8090:8090']);
+});
+
+test('what the platform posts to shows no pages, and the pages are nothing that it posts to', () => {
+  const given = { ...valuesIn(deployed('settings.example.env')), ...PAGES_FOR_ALL };
+  const serving = own.filter(([, { command }]) => command?.[0] === 'serve');
+  expect(
+    serving.map(([name, { environment }]) => [name, servingOf(settingsFrom({ ...given, ...environment }))]),
+  ).toEqual([
+    ['serve', { receives: true, shows: false }],
+    ['pages', { receives: false, shows: true }],
+  ]);
 });
 
 test('images of others are pinned, and nothing can be written or gained beyond what it needs', () => {

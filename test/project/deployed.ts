@@ -2,6 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { parseAllDocuments } from 'yaml';
+import { isLoopback } from '../../src/host/addresses.ts';
 import { openAccess } from '../../src/options/pages/access/open.ts';
 import { createCompleteProgram } from '../../src/cli/program.ts';
 import { loadSettings } from '../../src/settings/load.ts';
@@ -73,6 +74,15 @@ export const valuesIn = (text: string): Record<string, string> =>
 
 /** An image that a tag cannot move to other bytes. */
 export const PINNED = /@sha256:[0-9a-f]{64}$/;
+
+/** Settings as somebody could add them to settings.env for the pages, which every process reads. */
+export const PAGES_FOR_ALL = { DAYBOOK_PAGES_LISTEN: '127.0.0.1:8091' } as const;
+
+/** Whether posts of the platform reach a process with these settings, and whether it shows pages. */
+export const servingOf = ({ listen, pagesListen }: Settings) => ({
+  receives: !isLoopback(listen.host),
+  shows: pagesListen !== null,
+});
 
 /** Who may do what at the pages of a process with these settings. Throws where pages could be reached without a login. */
 export function peopleOfPages(settings: Settings): unknown {

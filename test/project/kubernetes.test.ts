@@ -21,7 +21,9 @@ import {
   deployed,
   deployedIn,
   documentsOf,
+  PAGES_FOR_ALL,
   peopleOfPages,
+  servingOf,
   settingsFrom,
   unknownArguments,
   unknownSettings,
@@ -175,6 +177,22 @@ test('the pages ask for a login, and a Service leads to their port and to nothin
   expect(container!.ports).toContainEqual({ name: 'http', containerPort: 8090 });
   const service = manifests.find((one) => nameOf(one) === 'Service daybook-pages')!;
   expect(service.spec).toMatchObject({ ports: [{ targetPort: 'http' }] });
+});
+
+test('what the platform posts to shows no pages, and the pages are nothing that it posts to', () => {
+  const serving = pods.flatMap(([name, { containers }]) =>
+    containers
+      .filter(({ args }) => args?.[0] === 'serve')
+      .map(({ env }) => {
+        const given = Object.fromEntries(env.map((one) => [one.name, one.value]));
+        const shared = { ...valuesIn(deployed('settings.example.env')), ...PAGES_FOR_ALL };
+        return [name, servingOf(settingsFrom({ ...shared, ...given }))] as const;
+      }),
+  );
+  expect(Object.fromEntries(serving)).toEqual({
+    'Deployment daybook-serve': { receives: true, shows: false },
+    'Deployment daybook-pages': { receives: false, shows: true },
+  });
 });
 
 test.each(

@@ -48,7 +48,13 @@ test('a restrictive or missing licence is reported with its package', () => {
 
 /** What a registry says of a package's weaknesses, when it is asked about many. */
 const advisory = (name: string, severity: string) => ({
-  ...{ id: severity.length, url: `https://advisories.example/${severity}`, title: 'made up', severity, vulnerable_versions: '*' },
+  ...{
+    id: severity.length,
+    url: `https://advisories.example/${severity}`,
+    title: 'made up',
+    severity,
+    vulnerable_versions: '*',
+  },
   ...{ name, cwe: [], cvss: { score: 0, vectorString: null } },
 });
 const ofKnownWeak = { minimist: [advisory('minimist', 'critical')] };
@@ -61,7 +67,11 @@ async function audited(
   const registry = createServer(({ method, url }, response) => {
     const { status = 200, type = 'application/json', body } = answer as Exclude<typeof answer, 'dead'>;
     const name = decodeURIComponent(url!.slice(1));
-    const packument = JSON.stringify({ name, 'dist-tags': {}, versions: { '0.0.8': { name, version: '0.0.8' } } });
+    const packument = JSON.stringify({
+      name,
+      'dist-tags': {},
+      versions: { '0.0.8': { name, version: '0.0.8' } },
+    });
     response.writeHead(method === 'GET' ? 200 : status, { 'content-type': type });
     response.end(method === 'GET' ? packument : body);
   }).listen(0, '127.0.0.1');
@@ -91,9 +101,17 @@ describe('an audit', () => {
     JSON.stringify({ ...ofKnownWeak, kysely: [advisory('kysely', severity)] });
 
   test.each<[string, Parameters<typeof audited>[0], readonly [number, string]]>([
-    ['without weaknesses passes', { body: JSON.stringify(ofKnownWeak) }, [0, '0 known weaknesses, 0 of them grave']],
+    [
+      'without weaknesses passes',
+      { body: JSON.stringify(ofKnownWeak) },
+      [0, '0 known weaknesses, 0 of them grave'],
+    ],
     ['with a small one passes', { body: ofKysely('low') }, [0, '1 known weaknesses, 0 of them grave']],
-    ['with a grave one fails', { body: ofKysely('high') }, [1, '1 known weaknesses, 1 of them grave: see `npm audit`']],
+    [
+      'with a grave one fails',
+      { body: ofKysely('high') },
+      [1, '1 known weaknesses, 1 of them grave: see `npm audit`'],
+    ],
   ])('%s', async (_, answer, expected) => {
     expect(await audited(answer)).toEqual(expected);
   });

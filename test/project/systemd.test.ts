@@ -8,6 +8,7 @@ import type { Settings } from '../../src/settings/settings.ts';
 import {
   deployed,
   deployedIn,
+  PAGES_FOR_ALL,
   peopleOfPages,
   settingsFrom,
   unknownArguments,
@@ -84,6 +85,13 @@ test('the pages ask for a login, and no two units listen at the same port', () =
     return [...own, healthListen].flatMap((one) => (one === null || one.port === 0 ? [] : [one.port]));
   });
   expect(listening.length).toBe(new Set(listening).size);
+});
+
+test('what the platform posts to shows no pages, whatever settings.env has, and the pages are at no port that is passed on to it', () => {
+  // A file of the environment counts for more than the unit's own lines, and what is unset for more than both.
+  expect(valuesOf('systemd/daybook-serve.service', 'UnsetEnvironment')).toEqual(Object.keys(PAGES_FOR_ALL));
+  expect(settingsOf('systemd/daybook-serve.service').pagesListen).toBeNull();
+  expect(settingsOf('systemd/daybook-pages.service').listen).toEqual({ host: '127.0.0.1', port: 0 });
 });
 
 test.each(services)('%s: its command, settings and secrets exist', (path) => {

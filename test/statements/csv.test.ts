@@ -110,7 +110,17 @@ test('the spreadsheet file leads formulas with an apostrophe and leaves amounts 
 
 test.each([
   ...['\uff1d1+1', '\uff0b49', '\uff0d1', '\uff20SUM(1)', '\ufe661+1', '\ufe62 1', '\ufe63 1', '\ufe6bA1'],
-  ...[' =1', '\u00a0=1', '\u3000\uff1d1', '\u200b=1', '\ufeff+1', '\u202e-1', '\n@A1', ' \t\u2060\u200d=1', '\u0007=1'],
+  ...[
+    ' =1',
+    '\u00a0=1',
+    '\u3000\uff1d1',
+    '\u200b=1',
+    '\ufeff+1',
+    '\u202e-1',
+    '\n@A1',
+    ' \t\u2060\u200d=1',
+    '\u0007=1',
+  ],
 ])('%j would start a formula in some spreadsheet, and is led by an apostrophe', async (transactionType) => {
   const text = await fileIn(SPREADSHEET, [entry({ transactionType })]);
   const [row] = parse(text, { from: 2, record_delimiter: '\r\n' }) as string[][];

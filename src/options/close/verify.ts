@@ -124,7 +124,10 @@ function replacedIn(files: readonly VerifiedFile[], manifests: readonly ReadMani
   return files
     .filter(
       ({ path, current, currency, problems }) =>
-        !current && currency !== null && downloadedName(path).endsWith(`.${CSV.extension}`) && problems.length === 0,
+        !current &&
+        currency !== null &&
+        downloadedName(path).endsWith(`.${CSV.extension}`) &&
+        problems.length === 0,
     )
     .map(({ path, merchantNo }) => ({ path, merchantNo, timeZone: zones.get(merchantNo)! }));
 }

@@ -116,10 +116,7 @@ const ROWS_PACKED = { ...PACKED, compressionLevel: 1 };
 /** After so many rows other work of the process has its turn. */
 const ROWS_A_TURN = 100;
 
-async function smallSheet(
-  widths: readonly number[],
-  rows: readonly (readonly Value[])[],
-): Promise<Buffer> {
+async function smallSheet(widths: readonly number[], rows: readonly (readonly Value[])[]): Promise<Buffer> {
   let lines = '';
   for (const [at, values] of rows.entries()) {
     if ((at + 1) % ROWS_A_TURN === 0) await setImmediate();

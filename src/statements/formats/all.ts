@@ -21,9 +21,7 @@ async function* withoutFormulas(
 ): AsyncGenerator<readonly RowCells[]> {
   for await (const batch of rows)
     yield batch.map((cells) =>
-      cells.map((cell, at) =>
-        columns[at]?.isAmount !== true && startsFormula(cell) ? `'${cell}` : cell,
-      ),
+      cells.map((cell, at) => (columns[at]?.isAmount !== true && startsFormula(cell) ? `'${cell}` : cell)),
     );
 }
 

@@ -122,30 +122,37 @@ const spelled = (text: string): string =>
 
 test('no text turns the direction of what a person reads, or hides in it', async () => {
   const texts = ['PAY\u202eOUT', 'a\u200bb', '\u2067x\u2069', 'tag\u{e0041}', 'soft\u00adhyphen'];
-  const day = statementDay(texts.map((text) => [text, ...ROW.slice(1)]), { published: { reason: 'r\u202e' } });
+  const day = statementDay(
+    texts.map((text) => [text, ...ROW.slice(1)]),
+    { published: { reason: 'r\u202e' } },
+  );
   const [summary, sheet] = await read(day);
   expect(linesOf(sheet!, 1).flat().slice(1)).toEqual(texts.map(spelled));
   expect(linesOf(summary!, 2)).toContainEqual(['reason', 'r\\u202e']);
 });
 
-test('every cell of any day is read back as it is in the CSV, but for what a reader would not see', { tags: ['long'] }, async () => {
-  await fc.assert(
-    fc.asyncProperty(hostileDay({ digits: 30 }), async ({ currency, rows, figures }) => {
-      const [summary, sheet] = await read(statementDay(rows, { currency, figures }));
-      const wellFormed = rows.map((cells) => cells.map((cell) => spelled(cell.toWellFormed())));
-      expect(linesOf(sheet!, NAMES.length)).toEqual([NAMES, ...wellFormed]);
-      expect(
-        linesOf(summary!, 2)
-          .slice(6, 12)
-          .map(([, value]) => value),
-      ).toEqual([
-        ...[figures.opening, figures.creditTotal, String(figures.creditCount)],
-        ...[figures.debitTotal, String(figures.debitCount), figures.closing],
-      ]);
-    }),
-    { numRuns: 30 },
-  );
-});
+test(
+  'every cell of any day is read back as it is in the CSV, but for what a reader would not see',
+  { tags: ['long'] },
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(hostileDay({ digits: 30 }), async ({ currency, rows, figures }) => {
+        const [summary, sheet] = await read(statementDay(rows, { currency, figures }));
+        const wellFormed = rows.map((cells) => cells.map((cell) => spelled(cell.toWellFormed())));
+        expect(linesOf(sheet!, NAMES.length)).toEqual([NAMES, ...wellFormed]);
+        expect(
+          linesOf(summary!, 2)
+            .slice(6, 12)
+            .map(([, value]) => value),
+        ).toEqual([
+          ...[figures.opening, figures.creditTotal, String(figures.creditCount)],
+          ...[figures.debitTotal, String(figures.debitCount), figures.closing],
+        ]);
+      }),
+      { numRuns: 30 },
+    );
+  },
+);
 
 test('what does not fit on one sheet goes on on the next, each with its header', async () => {
   const rows = Array.from({ length: 8 }, (_, at) => [`B${at}`, ...ROW.slice(1)]);

@@ -37,7 +37,12 @@ test('600 requests, then ten a second: of each person by themselves', async () =
 test('who is not logged in is counted by address at the page to log in, and keeps no one out who is', async () => {
   const timing = handTime();
   const deps = { db: stage.app.database.db, random, now: () => new Date() };
-  const access = createAccess({ ...deps, settings: withPasswords(), secretKeys: SECRET_KEYS, isSecure: false });
+  const access = createAccess({
+    ...deps,
+    settings: withPasswords(),
+    secretKeys: SECRET_KEYS,
+    isSecure: false,
+  });
   pages = await showPages(stage, { access, timing });
   const ada = `Basic ${Buffer.from('ada:correct horse battery').toString('base64')}`;
   for (let nth = 0; nth < 600; nth += 1) expect((await answer('/login')).status).toBe(200);

@@ -41,7 +41,13 @@ const PATHS: Readonly<Record<string, readonly string[]>> = {
   '/download/SBX-M-1/2026-03.zip': ['format'],
 };
 
-const TIMES = ['-010000-01-01T00:00:00.000Z', '-000001-01-01T00:00:00.000Z', '+275760-09-13T00:00:00.000Z', '2026-03-07T00:00:00Z', '0'];
+const TIMES = [
+  '-010000-01-01T00:00:00.000Z',
+  '-000001-01-01T00:00:00.000Z',
+  '+275760-09-13T00:00:00.000Z',
+  '2026-03-07T00:00:00Z',
+  '0',
+];
 const ODD = [
   ...TIMES.flatMap((at) => [at, `${at} SBX-M-1 USD 2026-03-03 1`, `${at} SBX-M-1 USD -000001-01-01 1`]),
   ...['2026-03-07T00:00:00.000Z SBX-M-1 USD 2026-02-30 1', '2026-03-07T00:00:00.000Z a b c 999999999'],
@@ -101,5 +107,8 @@ test.each([
   ['/?after=SBX-M-1'],
   ['/?month=-0001-01'],
 ])('%s is answered by a page that says that the address is wrong', async (path) => {
-  expect(await answer(path)).toEqual([400, expect.stringContaining('Part of the address or of the form is invalid')]);
+  expect(await answer(path)).toEqual([
+    400,
+    expect.stringContaining('Part of the address or of the form is invalid'),
+  ]);
 });

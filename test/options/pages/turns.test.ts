@@ -44,7 +44,10 @@ const MONTH = `/download/${merchantNo}/2026-03.zip?format=xlsx`;
 let pages: ShownPages;
 const time = handTime();
 const show = async (objects: ObjectStore): Promise<void> => {
-  pages = await showPages({ ...stage, app: { ...stage.app, objects } }, { access: namedAccess, timing: time });
+  pages = await showPages(
+    { ...stage, app: { ...stage.app, objects } },
+    { access: namedAccess, timing: time },
+  );
 };
 afterEach(() => pages.close());
 
@@ -55,7 +58,10 @@ interface Got {
 }
 
 /** On a connection of its own. `leave` closes it; then there is no answer: null. */
-function ask(person: string, path: string): { readonly answer: Promise<Got | null>; readonly leave: () => void } {
+function ask(
+  person: string,
+  path: string,
+): { readonly answer: Promise<Got | null>; readonly leave: () => void } {
   const sent = request(pages.url + path, { headers: { 'x-person': person }, agent: false }).end();
   const answer = async (): Promise<Got> => {
     const [response] = (await once(sent, 'response')) as [IncomingMessage];
@@ -119,9 +125,7 @@ test('what is made has the same bytes however many wait, and its person is on re
     .groupBy(['by_whom', 'note'])
     .orderBy('by_whom')
     .execute();
-  expect(recorded).toEqual(
-    ['ada', 'vera', 'zoe'].map((by_whom) => ({ by_whom, note: 'as xlsx', count: 4 })),
-  );
+  expect(recorded).toEqual(['ada', 'vera', 'zoe'].map((by_whom) => ({ by_whom, note: 'as xlsx', count: 4 })));
 });
 
 describe('whoever leaves', () => {

@@ -23,10 +23,25 @@ afterAll(async () => {
 });
 
 test('a value shows each hidden character, in text, attributes and lists', () => {
-  const unit = fc.constantFrom('a', '<', '\n', '\t', '\u202e', '\u2067', '\u200b', '\u00ad', '\ufeff', '\u061c', '\u2800');
+  const unit = fc.constantFrom(
+    'a',
+    '<',
+    '\n',
+    '\t',
+    '\u202e',
+    '\u2067',
+    '\u200b',
+    '\u00ad',
+    '\ufeff',
+    '\u061c',
+    '\u2800',
+  );
   fc.assert(
     fc.property(fc.string({ unit }), (text) => {
-      const made = String(html`<title>${text}</title><p title="${text}">${[text, [html`<b>${text}</b>`]]}</p>`);
+      const made = String(
+        html`<title>${text}</title>
+          <p title="${text}">${[text, [html`<b>${text}</b>`]]}</p>`,
+      );
       expect(made).not.toMatch(HIDDEN);
       expect(made.split('\n').length - 1).toBe(4 * (text.split('\n').length - 1));
     }),
@@ -34,14 +49,21 @@ test('a value shows each hidden character, in text, attributes and lists', () =>
   expect(String(html`<b>${'a\u202eb'}</b>`)).toBe('<b>a\\u202eb</b>');
 });
 
-test.each(['ar', 'he', 'fa', 'ur'])('in %s, amounts have no marks to spell out, and dates keep theirs', async (locale) => {
-  const { amount, count, shown } = createFormats('Asia/Shanghai')(locale, false);
-  expect([amount('-1234.50'), count(-1_234)].join('')).not.toMatch(/\p{Cf}/u);
-  const parts = [shown.day('2026-03-31'), shown.instant(new Date('2026-03-31T01:02:03Z')), shown.month('2026-03')];
-  for (const path of ['/m/SBX-M-1/2026-03', `/m/SBX-M-1/USD/${BROKEN_DAY}`, '/status'])
-    expect(await pages.html(path, { 'accept-language': locale })).not.toContain('\\u');
-  expect(String(html`${parts}`)).not.toContain('\\u');
-});
+test.each(['ar', 'he', 'fa', 'ur'])(
+  'in %s, amounts have no marks to spell out, and dates keep theirs',
+  async (locale) => {
+    const { amount, count, shown } = createFormats('Asia/Shanghai')(locale, false);
+    expect([amount('-1234.50'), count(-1_234)].join('')).not.toMatch(/\p{Cf}/u);
+    const parts = [
+      shown.day('2026-03-31'),
+      shown.instant(new Date('2026-03-31T01:02:03Z')),
+      shown.month('2026-03'),
+    ];
+    for (const path of ['/m/SBX-M-1/2026-03', `/m/SBX-M-1/USD/${BROKEN_DAY}`, '/status'])
+      expect(await pages.html(path, { 'accept-language': locale })).not.toContain('\\u');
+    expect(String(html`${parts}`)).not.toContain('\\u');
+  },
+);
 
 test('a number or type of the platform is shown so on every page that has it, its title included', async () => {
   const { db } = stage.app.database;
