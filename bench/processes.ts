@@ -186,7 +186,7 @@ export const startReceiver = (input: {
 export interface Serving {
   readonly url: string;
   readonly pagesUrl: string;
-  /** Ends it, once; returns its peak memory, and the longest time in which its thread answered nobody. */
+  /** Ends it, once; returns its peak memory, and the longest time in which its thread answered no one. */
   readonly stop: () => Promise<{ readonly peakMegabytes: number; readonly blockedMs: number }>;
 }
 

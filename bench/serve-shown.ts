@@ -1,6 +1,6 @@
 /**
  * `serve` with the pages in the same process, as a process: takes a database's URL, a key and a folder of statements, prints
- * its addresses, and when it is stopped its peak memory and the longest time for which its thread answered nobody.
+ * its addresses, and when it is stopped its peak memory and the longest time for which its thread answered no one.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { keepHeapSmall } from '../src/cli/heap.ts';

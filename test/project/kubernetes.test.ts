@@ -182,7 +182,7 @@ test('the pages ask for a login, and a Service leads to their port and to nothin
 test('what the platform posts to shows no pages, and the pages are nothing that it posts to', () => {
   const serving = pods.flatMap(([name, { containers }]) =>
     containers
-      .filter(({ args }) => args?.[0] === 'serve')
+      .filter(({ args }) => args[0] === 'serve')
       .map(({ env }) => {
         const given = Object.fromEntries(env.map((one) => [one.name, one.value]));
         const shared = { ...valuesIn(deployed('settings.example.env')), ...PAGES_FOR_ALL };

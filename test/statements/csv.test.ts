@@ -123,7 +123,7 @@ test.each([
   ],
 ])('%j would start a formula in some spreadsheet, and is led by an apostrophe', async (transactionType) => {
   const text = await fileIn(SPREADSHEET, [entry({ transactionType })]);
-  const [row] = parse(text, { from: 2, record_delimiter: '\r\n' }) as string[][];
+  const [row] = parse(text, { from: 2, record_delimiter: '\r\n' });
   expect(row![3]).toBe(`'${transactionType}`);
 });
 

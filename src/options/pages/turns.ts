@@ -1,6 +1,6 @@
 /**
  * Turns at what costs the process much: few at once, people one after the other, however much each of them asks for. Whoever
- * asks again and again waits behind their own requests, and nobody else does.
+ * asks again and again waits behind their own requests, and no one else does.
  */
 
 /** A clock in ms that never goes back, and what happens later. `later` returns what calls it off. */

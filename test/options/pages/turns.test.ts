@@ -84,7 +84,7 @@ test('two are made at once, one of a person; four of a person wait, more are ref
   const came = answersOf(ofAda);
   await vi.waitFor(() => expect(came).toEqual([429, 429, 429]));
   expect(store.asked).toEqual([nameOf(DAYS[0]!)]);
-  const settled = await Promise.all(ofAda.map(({ answer }) => Promise.race([answer, null])));
+  const settled = await Promise.all(ofAda.map(({ answer }) => Promise.race([answer, Promise.resolve(null)])));
   const refused = settled.find((one) => one !== null)!;
   expect([refused.headers['retry-after'], textOf(refused.bytes.toString())]).toEqual([
     '15',
@@ -146,7 +146,7 @@ describe('whoever leaves', () => {
     const answers = await Promise.all([...running, ofYan].map(({ answer }) => answer));
     expect(answers.map((got) => got?.status)).toEqual([200, 200, 200]);
     expect(store.asked).not.toContain(nameOf(DAYS[2]!));
-    // Nobody is there to be refused.
+    // There is no one to refuse.
     expect(pages.events).toEqual([]);
   });
 
@@ -188,6 +188,7 @@ test('who waits too long is refused in words, and is not connected for ever', as
 
 /** A statement without an end. */
 async function* endless(): AsyncGenerator<Uint8Array> {
+  await Promise.resolve();
   yield Buffer.from('batch_no,booked_at,currency,type,credit,debit,balance\r\n');
   const rows = Buffer.from('B1,2026-03-02 00:00:00,USD,SETTLE,1.00,,1.00\r\n'.repeat(1_500));
   for (;;) yield rows;

@@ -1,6 +1,6 @@
 /** `/download/...`: the bytes of published files, each download on record with its person. */
 import { Readable } from 'node:stream';
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { firstBytes, joined, type ObjectStore } from '../../../objects/object-store.ts';
 import { formatNote, inFormat } from '../../../statements/fetch.ts';
 import { STATEMENT_FORMATS } from '../../../statements/formats/all.ts';
@@ -53,36 +53,48 @@ export function addDownloads(server: FastifyInstance, context: PagesContext): vo
       const asked = askedOf(context, request, reply);
       const at = context.now();
       const left = leavingOf(reply);
-      let leave = (): void => undefined;
-      const takeTurn: TakeTurn = async (turns) => {
-        const { socket } = request.raw;
-        // Nothing goes to and fro while it waits.
-        socket.setTimeout(0);
-        const turn = await turns.enter(asked.person.name, left);
-        socket.setTimeout(server.server.timeout);
-        if (turn === null) throw new PageRefusal(429, 'turns', RETRY_AFTER_S);
-        leave = turn;
-      };
-      try {
-        const objects = stoppedBy(left, context.objects);
-        const download = await make({ ...context, objects }, asked, takeTurn);
-        const cut = () => void reply.raw.destroy();
-        const bytes = patient(recorded(context, asked, download, at), context.timing, cut);
-        // The turn is over once nothing is made any more, also where the client left early.
-        const stream = Readable.from(bytes, { objectMode: false }).once('close', leave);
-        return reply
-          .header('cache-control', 'no-store')
-          .header('content-disposition', `attachment; filename="${download.name}"`)
-          .type(download.contentType)
-          .send(stream);
-      } catch (error) {
-        leave();
-        if (!left.aborted) throw error;
-        // Nobody is there for an answer.
+      const turn = turnOf(request, asked, left);
+      const download = await make(
+        { ...context, objects: stoppedBy(left, context.objects) },
+        asked,
+        turn.take,
+      ).catch((error: unknown) => {
+        turn.leave();
+        if (left.aborted) return null;
+        throw error;
+      });
+      // There is no one left to answer.
+      if (download === null) return reply.hijack();
+      const cut = () => void reply.raw.destroy();
+      const bytes = patient(recorded(context, asked, download, at), context.timing, cut);
+      if (left.aborted) {
+        // What was opened is closed by whoever began to read it.
+        await bytes.next();
+        await bytes.return(undefined);
+        turn.leave();
         return reply.hijack();
       }
+      return reply
+        .header('cache-control', 'no-store')
+        .header('content-disposition', `attachment; filename="${download.name}"`)
+        .type(download.contentType)
+        .send(Readable.from(bytes, { objectMode: false }).once('close', turn.leave));
     });
   }
+}
+
+/** The turn of a request, from when it is taken until nothing is made for it any more. */
+function turnOf({ raw: { socket }, server }: FastifyRequest, { person }: Asked, left: AbortSignal) {
+  let end = (): void => undefined;
+  const take: TakeTurn = async (turns) => {
+    // Nothing goes to and fro while it waits.
+    socket.setTimeout(0);
+    const begun = await turns.enter(person.name, left);
+    socket.setTimeout(server.server.timeout);
+    if (begun === null) throw new PageRefusal(429, 'turns', RETRY_AFTER_S);
+    end = begun;
+  };
+  return { take, leave: () => end() };
 }
 
 class ClientLeft extends Error {
