@@ -144,6 +144,7 @@ test.each([
   ['100001', 'merchant=100001/date=2026-03-31/100001_USD_2026-03-31.r1.csv'],
   ['../../etc', 'merchant=%2E%2E%2F..%2Fetc/date=2026-03-31/%2E%2E%2F..%2Fetc_USD_2026-03-31.r1.csv'],
   ['a b/ü', 'merchant=a%20b%2F%C3%BC/date=2026-03-31/a%20b%2F%C3%BC_USD_2026-03-31.r1.csv'],
+  ['a\u202eb', 'merchant=a%E2%80%AEb/date=2026-03-31/a%E2%80%AEb_USD_2026-03-31.r1.csv'],
 ])('merchant %s is one path part', (merchantNo, key) => {
   expect(statementKey({ merchantNo, currency: 'USD' }, '2026-03-31', 1)).toBe(key);
 });

@@ -97,14 +97,10 @@ function turnOf({ raw: { socket }, server }: FastifyRequest, { person }: Asked, 
   return { take, leave: () => end() };
 }
 
-class ClientLeft extends Error {
-  override readonly name = 'ClientLeft';
-}
-
 /** Aborted when the client has left, or has everything. */
 function leavingOf({ raw }: FastifyReply): AbortSignal {
   const controller = new AbortController();
-  raw.once('close', () => controller.abort(new ClientLeft('the client has left')));
+  raw.once('close', () => controller.abort());
   return controller.signal;
 }
 
