@@ -105,6 +105,15 @@ export function opened(text: string, expected: readonly string[]): Opened | null
   return openedFrom(layersOf(text), expected);
 }
 
+/** The same; null where the text is no JSON, too. */
+export function openedOrNull(text: string, expected: readonly string[]): Opened | null {
+  try {
+    return opened(text, expected);
+  } catch {
+    return null;
+  }
+}
+
 function openedFrom(found: readonly Layer[], expected: readonly string[]): Opened | null {
   const layers = found.map(withPlainNumbers);
   const [root] = layers;

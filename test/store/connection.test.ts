@@ -97,6 +97,7 @@ describe('a PostgreSQL server', () => {
       '0053_event',
       '0055_tasks',
       '0058_artifacts',
+      '0060_needs_person',
     ]);
     await assertMigrated(empty.db);
     await empty.close();

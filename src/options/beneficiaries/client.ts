@@ -1,11 +1,20 @@
 /** sp1401, register a beneficiary: submits one under its order number, repeatedly if needed (docs/platform.md 4.4). */
-import { PlatformReplyInvalid } from '../../platform/errors.ts';
+import { PlatformRejected, PlatformReplyInvalid } from '../../platform/errors.ts';
 import type { MerchantAccess } from '../../platform/ledger-reader.ts';
-import { cameOf, opened, readReply, referenceIn, refusedBy, type Opened } from '../../platform/reply.ts';
+import {
+  cameOf,
+  opened,
+  openedOrNull,
+  readReply,
+  referenceIn,
+  refusedBy,
+  type Opened,
+} from '../../platform/reply.ts';
 import type { ReplyContext, Transport } from '../../platform/transport.ts';
 import { BENEFICIARY_ACCEPTED, BENEFICIARY_STATUSES, type BeneficiaryStatus } from '../../platform/wire.ts';
 
-const REPLY_FIELDS = ['merOrderNo', 'bizFlowNo', 'payeeId', 'status', 'respCode'];
+const REFERENCES = ['merOrderNo', 'bizFlowNo', 'payeeId'];
+const REPLY_FIELDS = [...REFERENCES, 'status', 'respCode'];
 
 /** The platform's answer to a registration (docs/platform.md 2.6). */
 export interface RegistrationReply {
@@ -16,6 +25,8 @@ export interface RegistrationReply {
   readonly payeeId: string | null;
   readonly status: BeneficiaryStatus;
   readonly respCode: string | null;
+  /** A sentence that says how the reply refuses and yet gives a state; null if it is clear. */
+  readonly contradiction: string | null;
 }
 
 export interface BeneficiaryClient {
@@ -57,22 +68,54 @@ function referenceOf({ field }: Opened, name: string): string | null {
 }
 
 /**
+ * The state in a reply that refuses, if it gives one. A number by itself is a status of the call. A payeeId without a
+ * state means that the platform has the payee.
+ */
+function statusDespite(reply: Opened): BeneficiaryStatus | undefined {
+  const status = statusOf(reply);
+  const isOfPayee =
+    isStatus(reply.field('status')) || REFERENCES.some((name) => reply.field(name) !== undefined);
+  if (isStatus(status) && isOfPayee) return status;
+  return reply.field('payeeId') === undefined ? undefined : UNDER_REVIEW;
+}
+
+/** The code of the reply, or the value of the field that refuses. */
+function codeIn(reply: Opened, refusal: string | null): string | null {
+  const accepting = reply.layers.map(({ code }) => code).find(isAcceptance);
+  const code = reply.field('respCode') ?? accepting ?? (refusal === null ? null : reply.field(refusal));
+  return referenceIn(code);
+}
+
+/**
  * Reads the reply (docs/platform.md 2.6). Without a status, S00000 means accepted for review, and any other code
  * means refused (docs/platform.md 7).
  */
 function registrationOf(text: string, context: ReplyContext, payload: object): RegistrationReply {
   const { refusal } = readReply(text, context, { expected: REPLY_FIELDS, hasState: true });
   const reply = opened(text, REPLY_FIELDS)!;
-  const named = reply.field('respCode') ?? reply.layers.map(({ code }) => code).find(isAcceptance);
-  const respCode = referenceIn(named);
+  const respCode = codeIn(reply, refusal);
+  if (refusal !== null) {
+    const status = statusDespite(reply);
+    if (status === undefined) throw refusedBy(refusal, text, context.excerpt);
+    return replyIn(reply, payload, { status, respCode, contradiction: saysNo(refusal) });
+  }
   const status = statusOf(reply) ?? (isAcceptance(respCode) ? UNDER_REVIEW : undefined);
-  // The status of a finished review decides, whatever the code.
-  if (refusal !== null && (status === undefined || status === UNDER_REVIEW))
-    throw refusedBy(refusal, text, context.excerpt);
   if (!isStatus(status)) {
     const received = cameOf(text, context.excerpt);
     throw new PlatformReplyInvalid(`status is none of ${BENEFICIARY_STATUSES.join(', ')}: ${received}`);
   }
+  return replyIn(reply, payload, { status, respCode, contradiction: null });
+}
+
+const saysNo = (field: string): string =>
+  `the reply gives a state, but its ${field} has no value that means success (PLATFORM_SUCCESS_CODES)`;
+
+/** Throws `PlatformReplyInvalid` if the reply is for another number than was sent. A rejection contradicts nothing. */
+function replyIn(
+  reply: Opened,
+  payload: object,
+  { contradiction, ...state }: Pick<RegistrationReply, 'status' | 'respCode' | 'contradiction'>,
+): RegistrationReply {
   const sent = (payload as { merOrderNo?: unknown }).merOrderNo;
   const echo = reply.field('merOrderNo') ?? sent;
   if (typeof sent !== 'string' || referenceIn(echo) !== sent) {
@@ -82,28 +125,46 @@ function registrationOf(text: string, context: ReplyContext, payload: object): R
     merOrderNo: sent,
     bizFlowNo: referenceOf(reply, 'bizFlowNo'),
     payeeId: referenceOf(reply, 'payeeId'),
-    status,
-    respCode,
+    ...state,
+    contradiction: state.status === REJECTED ? null : contradiction,
   };
 }
 
+/** The state that a reply gives although its HTTP status is no success; null if it gives none. */
+function stateDespite(error: unknown, payload: object): RegistrationReply | null {
+  const text = error instanceof PlatformRejected ? error.replyText() : null;
+  const reply = text === null ? null : openedOrNull(text, REPLY_FIELDS);
+  const status = reply === null ? undefined : statusDespite(reply);
+  if (reply === null || status === undefined) return null;
+  const contradiction = 'the reply gives a state, but its HTTP status is no success';
+  return replyIn(reply, payload, { status, respCode: codeIn(reply, 'code'), contradiction });
+}
+
 const UNDER_REVIEW = '01';
+const REJECTED = '03';
 const isAcceptance = (code: unknown): boolean => code === BENEFICIARY_ACCEPTED;
 
 /** These are calls for a merchant, with its number and token (docs/platform.md 5, rule 1). */
 export function createBeneficiaryClient(transport: Transport): BeneficiaryClient {
   return {
-    register: (merchant, payload, signal) =>
-      transport.post(
-        {
-          operation: 'sp1401',
-          access: { kind: 'merchant', merchant },
-          repeatable: true,
-          confidential: true,
-          body: payload,
-          read: (text, context) => registrationOf(text, context, payload),
-        },
-        signal,
-      ),
+    register: async (merchant, payload, signal) => {
+      try {
+        return await transport.post(
+          {
+            operation: 'sp1401',
+            access: { kind: 'merchant', merchant },
+            repeatable: true,
+            confidential: true,
+            body: payload,
+            read: (text, context) => registrationOf(text, context, payload),
+          },
+          signal,
+        );
+      } catch (error) {
+        const reply = stateDespite(error, payload);
+        if (reply === null) throw error;
+        return reply;
+      }
+    },
   };
 }

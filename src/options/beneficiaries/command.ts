@@ -12,6 +12,7 @@ import {
   resendBeneficiary,
   settleBeneficiary,
 } from './register.ts';
+import { settleOrRelease } from './errors.ts';
 import type { Problem } from '../../forms/problem.ts';
 import { thisHolder } from '../../host/process-identity.ts';
 import { BENEFICIARY_ACCEPTED } from '../../platform/wire.ts';
@@ -101,7 +102,7 @@ function addStatus(beneficiary: Command): void {
       answer(self, async ({ db, times }) => {
         if (id !== undefined) return outputOf(await registrationOf(db, id));
         const rows = await listBeneficiaries(db);
-        const exitCode = rows.some(isWithoutPayee) ? EXIT.needsPerson : EXIT.done;
+        const exitCode = rows.some(isOpenQuestion) ? EXIT.needsPerson : EXIT.done;
         return { document: rows.map(documentOf), text: listText(rows, times), exitCode };
       }),
     );
@@ -111,7 +112,7 @@ function addStatus(beneficiary: Command): void {
 const outputOf = (row: BeneficiaryRow): CommandOutput => ({
   document: documentOf(row),
   text: rowText(row),
-  exitCode: isWithoutPayee(row) ? EXIT.needsPerson : EXIT.done,
+  exitCode: isOpenQuestion(row) ? EXIT.needsPerson : EXIT.done,
 });
 
 function addResend(beneficiary: Command): void {
@@ -142,7 +143,7 @@ function addRelease(beneficiary: Command): void {
         await recorded({ subject: number, note }, async (trx) => {
           if (await releaseBeneficiary(trx, number, `released by a person: ${note}`)) return;
           throw new UsageError(
-            `registration ${id} cannot be released: it has the platform’s answer, or is being sent just now.`,
+            `registration ${id} cannot be released: it has a clear answer of the platform, or is being sent just now.`,
           );
         });
         return { ...outputOf(await registrationOf(db, id)), exitCode: EXIT.done };
@@ -154,17 +155,24 @@ function addSettle(beneficiary: Command): void {
   withBy(beneficiary.command('settle'))
     .argument('<id>', 'the registration’s number')
     .addOption(
-      new Option('--status <status>', 'what the platform says it is: 03 rejected, 04 approved')
-        .choices(['03', '04'])
+      new Option(
+        '--status <status>',
+        'what the platform says it is: 01 under review, 03 rejected, 04 approved',
+      )
+        .choices(['01', '03', '04'])
         .makeOptionMandatory(),
     )
     .option('--payee-id <id>', 'the payeeId the platform has it under')
+    .option('--biz-flow <flow>', 'the bizFlowNo the platform has it under')
     .option('--note <text>', 'how it is known; kept with it')
-    .description('record the outcome of a registration without a result, after asking the platform')
+    .description(
+      'record how a registration stands that has no result or no clear answer, after asking the platform',
+    )
     .addHelpText('after', '\nExample:\n  daybook beneficiary settle 3 --status 04 --payee-id P20260301')
     .action((id: string, flags: SettleFlags, self: Command) => {
       const { status } = flags;
       const payeeId = flags.payeeId === undefined ? null : referenceFlag('--payee-id', flags.payeeId);
+      const bizFlowNo = flags.bizFlow === undefined ? null : referenceFlag('--biz-flow', flags.bizFlow);
       if (status === '03' && payeeId !== null)
         throw new UsageError('a rejected registration has no payee to pay; leave out --payee-id.');
       const note = textFlag(flags.note, 'say how it is known') ?? null;
@@ -172,7 +180,7 @@ function addSettle(beneficiary: Command): void {
         const { id: number } = await registrationOf(db, id);
         const auditNote = `status ${status}${note === null ? '' : `: ${note}`}`;
         const settled = await recorded({ subject: number, note: auditNote }, (trx, now) =>
-          settleBeneficiary(trx, { id: number, status, payeeId, note, now }),
+          settleBeneficiary(trx, { id: number, status, payeeId, bizFlowNo, note, now }),
         );
         return outputOf(settled);
       });
@@ -180,8 +188,9 @@ function addSettle(beneficiary: Command): void {
 }
 
 interface SettleFlags {
-  readonly status: '03' | '04';
+  readonly status: '01' | '03' | '04';
   readonly payeeId?: string;
+  readonly bizFlow?: string;
   readonly note?: string;
 }
 
@@ -224,8 +233,11 @@ function tellRegistered(
 /** Approved, but without the payeeId that payments need (docs/platform.md 2.6). */
 const isWithoutPayee = ({ status, payeeId }: BeneficiaryRow): boolean => status === '04' && payeeId === null;
 
+/** A person has to ask the platform. */
+const isOpenQuestion = (row: BeneficiaryRow): boolean => row.needsPerson || isWithoutPayee(row);
+
 const exitCodeFor = (row: BeneficiaryRow): ExitCode =>
-  row.status === '03' || row.status === 'refused' || isWithoutPayee(row) ? EXIT.needsPerson : EXIT.done;
+  row.status === '03' || row.status === 'refused' || isOpenQuestion(row) ? EXIT.needsPerson : EXIT.done;
 
 /** What each status means (docs/platform.md 3.1). The first two come before those of the platform. */
 const MEANING: Readonly<Record<BeneficiaryRow['status'], string>> = {
@@ -240,16 +252,19 @@ const documentOf = (row: BeneficiaryRow) => ({ ...row, meaning: MEANING[row.stat
 
 function rowText(row: BeneficiaryRow): string {
   const { id, merOrderNo, merchantNo, status, payeeId, bizFlowNo, respCode, problem, note, isNotified } = row;
+  const isContradictory = row.needsPerson && status !== 'sending';
   return lines(
-    line`registration ${id} (merOrderNo ${merOrderNo}, merchant ${merchantNo}) is ${MEANING[status]}`,
+    line`registration ${id} (merOrderNo ${merOrderNo}, merchant ${merchantNo}) is ${MEANING[status]}` +
+      (isContradictory ? ', but the reply contradicts itself' : ''),
     payeeId !== null && line`  payeeId ${payeeId}`,
     bizFlowNo !== null && line`  bizFlowNo ${bizFlowNo}`,
     respCode !== null && respCode !== BENEFICIARY_ACCEPTED && line`  the platform’s respCode is ${respCode}`,
     problem !== null && line`  ${problem}`,
     note !== null && line`  settled by a person: ${note}`,
-    isWithoutPayee(row) && withoutPayee(row),
+    row.needsPerson && settleOrRelease(id),
+    !row.needsPerson && isWithoutPayee(row) && withoutPayee(row),
     status === '01' && (isNotified ? RESULT_COMES : NO_RESULT),
-    status === 'sending' && SEND_AGAIN,
+    status === 'sending' && !row.needsPerson && SEND_AGAIN,
     status === 'refused' && HOW_TO_FIX,
   );
 }
@@ -276,7 +291,7 @@ const listText = (rows: readonly BeneficiaryRow[], times: Times): string => {
     merOrderNo: ({ merOrderNo }) => merOrderNo,
     '?merchant': ({ merchantNo }) => merchantNo,
     '?kind': ({ bizMode }) => (bizMode === 'B' ? 'enterprise' : 'individual'),
-    '~status': ({ status }) => MEANING[status],
+    '~status': ({ status, needsPerson }) => `${MEANING[status]}${needsPerson ? '; needs a person' : ''}`,
     payeeId: ({ payeeId }) => payeeId,
     '?recorded': ({ recordedAt }) => times.at(recordedAt),
   });

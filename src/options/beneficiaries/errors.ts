@@ -75,6 +75,27 @@ export class RegistrationUnanswered extends ExpectedError {
   }
 }
 
+/** What the stored problem of a doubtful registration begins with. */
+export const REFUSED_LATER = 'the platform refused a later try, and may have it already from an earlier one';
+
+/** A try was refused after an earlier one that may have arrived. Only the platform knows whether it has it. */
+export class RegistrationDoubtful extends ExpectedError {
+  override readonly name = 'RegistrationDoubtful';
+  readonly exitCode = EXIT.needsPerson;
+
+  constructor({ id, merOrderNo }: BeneficiaryRow, problem: string, options?: ErrorOptions) {
+    super(
+      `registration ${id} (merOrderNo ${merOrderNo}): ${REFUSED_LATER}. The refusal: ${problem}.\n${settleOrRelease(id)}.`,
+      options,
+    );
+  }
+}
+
+/** What a person does about a registration whose state only the platform knows. */
+export const settleOrRelease = (id: number): string =>
+  `  Ask the platform how this number stands. If it has it: \`daybook beneficiary settle ${id} --status 01\`, 03 or 04, ` +
+  `with its payeeId.\n  If it does not: \`daybook beneficiary release ${id} --note TEXT\``;
+
 /** The state of the registration does not allow it. The message says why. Nothing was changed. */
 export class RegistrationStands extends ExpectedError {
   override readonly name = 'RegistrationStands';

@@ -24,7 +24,9 @@ import {
   storeBeneficiaryReply,
   type BeneficiaryDraft,
   type Claim,
+  type KnownState,
 } from './stored.ts';
+import { isUniqueViolation } from '../../store/engine/errors.ts';
 import { retry } from '../../store/engine/retry.ts';
 import type { DB } from '../../store/engine/schema.ts';
 import { callbackUrlOf, newNotifySecret, notifyHashOf } from '../../store/notify-path.ts';
@@ -33,6 +35,8 @@ import type { SecretKey } from '../../store/secrets/secrets.ts';
 import {
   OrderNoTaken,
   PayeeInReview,
+  REFUSED_LATER,
+  RegistrationDoubtful,
   RegistrationInFlight,
   RegistrationUnanswered,
   RegistrationStands,
@@ -68,8 +72,8 @@ export interface Registered {
 
 /**
  * Sends a checked registration. If its number is recorded already, goes on with that one. Throws `OrderNoTaken`,
- * `PayeeInReview` or `RegistrationInFlight` when nothing was sent, `RegistrationUnanswered` when no reply was stored,
- * and the signal's reason when aborted.
+ * `PayeeInReview` or `RegistrationInFlight` when nothing was sent, `RegistrationUnanswered` or `RegistrationDoubtful`
+ * when no reply was stored, and the signal's reason when aborted.
  */
 export async function registerBeneficiary(
   deps: RegisterDeps,
@@ -194,16 +198,21 @@ async function call(
   } catch (error) {
     const ours = isPlatformError(error) ? error : null;
     const mayHaveArrived = mayHaveArrivedBefore || (ours?.mayHaveArrived ?? true);
-    const isRefused = ours instanceof PlatformRejected && !mayHaveArrived;
+    const isRefusal = ours instanceof PlatformRejected;
+    const isRefused = isRefusal && !mayHaveArrived;
+    // A refused token says nothing about the registration.
+    const needsPerson = isRefusal && mayHaveArrived && !ours.refusesToken;
     const problem = ours?.message ?? 'it was stopped before a reply arrived';
     await retry(() =>
       endBeneficiaryCall(db, claim.id, {
         status: isRefused ? 'refused' : 'sending',
         mayHaveArrived,
-        problem,
+        needsPerson,
+        problem: needsPerson ? `${REFUSED_LATER}: ${problem}` : problem,
       }),
     );
     if (isRefused) return (await retry(() => beneficiaryByMerOrderNo(db, row.merOrderNo)))!;
+    if (needsPerson) throw new RegistrationDoubtful(row, problem, { cause: error });
     signal.throwIfAborted();
     throw new RegistrationUnanswered(row, problem, { cause: error });
   }
@@ -221,22 +230,24 @@ export async function resendBeneficiary(
   return registerBeneficiary(deps, merchant, asInTheFile(row, payload) as unknown as Registration);
 }
 
-interface Settlement {
+interface Settlement extends KnownState {
   readonly id: number;
-  readonly status: '03' | '04';
-  readonly payeeId: string | null;
-  readonly note: string | null;
 }
 
-/** Why it must not be settled so, or null. If it is decided already, only a missing payeeId can be added. */
-function whyNot({ status, payeeId }: BeneficiaryRow, asked: Settlement): string | null {
+/** Why it must not be settled so, or null. If its state is known, only the review's end or missing numbers can be added. */
+function whyNot(row: BeneficiaryRow, asked: Settlement): string | null {
+  const { status, needsPerson } = row;
   if (status === 'refused') return 'was not taken by the platform; register it again';
-  if (payeeId !== null && asked.payeeId !== null && payeeId !== asked.payeeId)
-    return `has payeeId ${payeeId} from the platform already`;
-  if (status === '01' || status === 'sending') return null;
-  if (status !== asked.status) return `is ${status === '04' ? 'approved' : 'rejected'} by the platform`;
-  return payeeId === null && asked.payeeId !== null ? null : 'stands so already';
+  const other = NUMBERS.find((name) => row[name] !== null && (asked[name] ?? row[name]) !== row[name]);
+  if (other !== undefined) return `has ${other} ${row[other]} from the platform already`;
+  if (status === 'sending' || needsPerson) return null;
+  if (status !== asked.status)
+    return status === '01' ? null : `is ${status === '04' ? 'approved' : 'rejected'} by the platform`;
+  return NUMBERS.some((name) => row[name] === null && (asked[name] ?? null) !== null)
+    ? null
+    : 'stands so already';
 }
+const NUMBERS = ['payeeId', 'bizFlowNo'] as const;
 
 /** Throws `RegistrationStands`, with nothing changed. */
 export async function settleBeneficiary(
@@ -250,7 +261,14 @@ export async function settleBeneficiary(
       `registration ${asked.id} ${against}; nothing was changed. \`daybook beneficiary status\` lists how they stand.`,
     );
   }
-  return (await decideBeneficiary(trx, asked.id, { ...asked, now }))!;
+  try {
+    return (await decideBeneficiary(trx, asked.id, { ...asked, now }))!;
+  } catch (error) {
+    if (!isUniqueViolation(error)) throw error;
+    throw new RegistrationStands(
+      `registration ${asked.id} cannot be under review: another one of its payee is; nothing was changed.`,
+    );
+  }
 }
 
 /** The same for every way to write an account number: with blanks, dashes or small letters. */

@@ -29,6 +29,8 @@ export interface BeneficiaryRow {
   /** Whether its result comes to us. False if the file had a callbackUrl of its own. */
   readonly isNotified: boolean;
   readonly mayHaveArrived: boolean;
+  /** The answers contradict each other, or leave open whether the platform has it. `problem` says how. */
+  readonly needsPerson: boolean;
   readonly problem: string | null;
   /** The note of the person who settled it. */
   readonly note: string | null;
@@ -49,6 +51,7 @@ const COLUMNS = [
   'resp_code as respCode',
   sql<boolean>`notify_hash IS NOT NULL`.as('isNotified'),
   'may_have_arrived as mayHaveArrived',
+  'needs_person as needsPerson',
   'problem',
   'note',
   'sends',
@@ -98,8 +101,8 @@ export const beneficiaryByNotifyHash = async (trx: Trx, notifyHash: string): Pro
   (await registrations(trx).where('notify_hash', '=', notifyHash).forUpdate().executeTakeFirst()) ?? null;
 
 /**
- * Applies a result (sp3401): it ends the review, or adds a payeeId that the reply did not have. A payeeId never
- * changes. Returns false, with nothing changed, if the registration is in another state.
+ * Applies a result (sp3401): it ends the review or a doubt, or adds a payeeId that the reply did not have. A payeeId
+ * never changes. Returns false, with nothing changed, if the registration is in another state.
  */
 export async function applyBeneficiaryResult(
   trx: Trx,
@@ -112,10 +115,11 @@ export async function applyBeneficiaryResult(
   const { notifyHash, status, payeeId, now } = result;
   const { numUpdatedRows } = await trx
     .updateTable('beneficiary')
-    .set({ status, payee_id: sql`coalesce(payee_id, ${payeeId})`, decided_at: now })
+    .set({ status, payee_id: sql`coalesce(payee_id, ${payeeId})`, decided_at: now, ...NO_DOUBT, ...NO_CLAIM })
     .where('notify_hash', '=', notifyHash)
     .where(
-      sql<boolean>`(status = '01' OR status = ${status} AND payee_id IS NULL AND ${payeeId}::text IS NOT NULL)`,
+      sql<boolean>`(status = '01' OR status IN ('sending', ${status}) AND needs_person
+        OR status = ${status} AND payee_id IS NULL AND ${payeeId}::text IS NOT NULL)`,
     )
     .where(sql<boolean>`coalesce(payee_id = ${payeeId}, true)`)
     .executeTakeFirstOrThrow();
@@ -124,25 +128,33 @@ export async function applyBeneficiaryResult(
 
 /** The columns of a registration that no process is sending. */
 const NO_CLAIM = { claim: null, claimed_by: null, claimed_until: null };
+/** The columns of one whose state is known for certain. */
+const NO_DOUBT = { needs_person: false, may_have_arrived: false, problem: null };
+
+/** What a person knows about a registration, or the result of it that a person applies. */
+export interface KnownState extends Pick<BeneficiaryRow, 'payeeId' | 'note'> {
+  readonly status: '01' | '03' | '04';
+  readonly bizFlowNo?: string | null;
+}
 
 /**
- * Stores what a person knows about a registration, in whatever state it is. Without a payeeId the stored one stays. The
- * reply to a call on its way changes nothing any more. Null if there is no registration of that number.
+ * Stores what a person knows about a registration, in whatever state it is. Numbers that are null leave the stored ones.
+ * The reply to a call on its way changes nothing any more. Null if there is no registration of that number.
  */
 export async function decideBeneficiary(
   db: Db,
   id: number,
-  known: Pick<BeneficiaryRow, 'payeeId' | 'note'> & { readonly status: '03' | '04'; readonly now: Date },
+  { status, payeeId, bizFlowNo = null, note, now }: KnownState & { readonly now: Date },
 ): Promise<BeneficiaryRow | null> {
   const row = await db
     .updateTable('beneficiary')
     .set({
-      status: known.status,
-      payee_id: sql`coalesce(${known.payeeId}, payee_id)`,
-      note: sql`coalesce(${known.note}, note)`,
-      decided_at: known.now,
-      may_have_arrived: false,
-      problem: null,
+      status,
+      payee_id: sql`coalesce(${payeeId}, payee_id)`,
+      biz_flow_no: sql`coalesce(${bizFlowNo}, biz_flow_no)`,
+      note: sql`coalesce(${note}, note)`,
+      decided_at: status === '01' ? null : now,
+      ...NO_DOUBT,
       ...NO_CLAIM,
     })
     .where('id', '=', id)
@@ -264,8 +276,7 @@ export async function reopenBeneficiary(
       .updateTable('beneficiary')
       .set({
         ...draftColumns(secretKeys, draft),
-        status: 'sending',
-        problem: null,
+        ...{ status: 'sending' as const, biz_flow_no: null, payee_id: null, resp_code: null, problem: null },
         sends: sql`sends + 1`,
         ...claimColumns(claim),
       })
@@ -297,6 +308,7 @@ export async function storeBeneficiaryReply(
   db: Db,
   reply: Pick<BeneficiaryRow, 'merOrderNo' | 'bizFlowNo' | 'payeeId' | 'respCode'> & {
     readonly status: '01' | '03' | '04';
+    readonly contradiction?: string | null;
   },
   now: Date,
 ): Promise<BeneficiaryRow> {
@@ -308,8 +320,9 @@ export async function storeBeneficiaryReply(
       payee_id: reply.payeeId,
       resp_code: reply.respCode,
       replied_at: now,
-      may_have_arrived: false,
-      problem: null,
+      ...NO_DOUBT,
+      problem: reply.contradiction ?? null,
+      needs_person: (reply.contradiction ?? null) !== null,
       ...NO_CLAIM,
     })
     .where('mer_order_no', '=', reply.merOrderNo)
@@ -320,31 +333,39 @@ export async function storeBeneficiaryReply(
 
 /**
  * Ends a call that brought no reply. The registration stays `sending` and can be sent again, or is `refused` if the
- * platform certainly did not take it. Does nothing if another call has taken over.
+ * platform certainly did not take it. One that needs a person goes on to. Does nothing if another call has taken over.
  */
 export async function endBeneficiaryCall(
   db: Db,
   claimId: string,
-  end: Pick<BeneficiaryRow, 'mayHaveArrived' | 'problem'> & { readonly status: 'sending' | 'refused' },
+  end: Pick<BeneficiaryRow, 'mayHaveArrived' | 'needsPerson' | 'problem'> & {
+    readonly status: 'sending' | 'refused';
+  },
 ): Promise<void> {
   await db
     .updateTable('beneficiary')
-    .set({ status: end.status, may_have_arrived: end.mayHaveArrived, problem: end.problem, ...NO_CLAIM })
+    .set({
+      status: end.status,
+      may_have_arrived: end.mayHaveArrived,
+      needs_person: sql`needs_person OR ${end.needsPerson}`,
+      problem: sql`CASE WHEN needs_person AND NOT ${end.needsPerson} THEN problem ELSE ${end.problem} END`,
+      ...NO_CLAIM,
+    })
     .where('claim', '=', claimId)
     .where('status', '=', 'sending')
     .execute();
 }
 
 /**
- * Marks a registration as refused, as a person knows that the platform never took it. False if it is not `sending`, or
- * if a call for it is on its way.
+ * Marks a registration as refused, as a person knows that the platform never took it. False if it has a clear answer,
+ * or if a call for it is on its way.
  */
 export async function releaseBeneficiary(db: Db, id: number, problem: string): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('beneficiary')
-    .set({ status: 'refused', may_have_arrived: false, problem })
+    .set({ ...NO_DOUBT, status: 'refused', problem })
     .where('id', '=', id)
-    .where('status', '=', 'sending')
+    .where(sql<boolean>`(status = 'sending' OR needs_person)`)
     .where('claim', 'is', null)
     .executeTakeFirstOrThrow();
   return numUpdatedRows > 0n;

@@ -26,7 +26,10 @@ import {
 } from './verdict.ts';
 
 /** What a result is compared with. */
-export type RegistrationState = Pick<BeneficiaryRow, 'merOrderNo' | 'bizFlowNo' | 'payeeId' | 'status'>;
+export type RegistrationState = Pick<
+  BeneficiaryRow,
+  'merOrderNo' | 'bizFlowNo' | 'payeeId' | 'status' | 'needsPerson'
+>;
 
 interface RegistrationChange {
   readonly status: '03' | '04';
@@ -53,7 +56,7 @@ export const readBeneficiaryResult = (body: string): Reading<BeneficiaryResult> 
 /** What a result changes: it ends the review, once, and only for the payee that was registered. */
 export function judgeBeneficiary(
   result: BeneficiaryResult,
-  { merOrderNo, bizFlowNo, payeeId, status }: RegistrationState,
+  { merOrderNo, bizFlowNo, payeeId, status, needsPerson }: RegistrationState,
 ): Verdict<RegistrationChange> {
   const differs = (reported: string | null, known: string | null): boolean =>
     reported !== null && known !== null && reported !== known;
@@ -64,19 +67,21 @@ export function judgeBeneficiary(
   ].find((field) => field !== false);
   if (otherwise !== undefined)
     return changesNothing('contradiction', `it used this registration’s path with another ${otherwise}`);
-  if (status === 'sending')
+  // The platform refused a later try, so no other reply comes. The result says that it has the registration.
+  const isDoubtful = status === 'sending' && needsPerson;
+  if (status === 'sending' && !isDoubtful)
     return changesNothing('waiting', 'the platform’s reply to the registration is not stored yet');
   if (status === 'refused')
     return changesNothing('contradiction', 'the platform had refused to take the registration');
   if (result.status === '01')
-    return status === '01'
+    return status === '01' || status === 'sending'
       ? changesNothing('duplicate', 'the registration is under review anyway')
       : changesNothing('contradiction', decidedBefore(status));
   // The reply may have come without a payeeId (docs/platform.md 2.6).
   const tellsPayeeId = payeeId === null && result.payeeId !== null;
-  if (result.status === status && !tellsPayeeId)
+  if (result.status === status && !tellsPayeeId && !needsPerson)
     return changesNothing('duplicate', 'the registration has this status already');
-  if (status !== '01' && status !== result.status)
+  if (status !== '01' && status !== 'sending' && status !== result.status)
     return changesNothing('contradiction', decidedBefore(status));
   return applies({ status: result.status, payeeId: result.payeeId });
 }

@@ -3,7 +3,15 @@
  * (docs/platform.md 4.3).
  */
 import { PlatformRejected, PlatformReplyInvalid, PlatformUnreachable } from '../../platform/errors.ts';
-import { cameOf, opened, readReply, referenceIn, refusedBy, type Opened } from '../../platform/reply.ts';
+import {
+  cameOf,
+  opened,
+  openedOrNull,
+  readReply,
+  referenceIn,
+  refusedBy,
+  type Opened,
+} from '../../platform/reply.ts';
 import type { ReplyContext, Transport } from '../../platform/transport.ts';
 import { APPLICATION_ACCEPTED } from '../../platform/wire.ts';
 
@@ -78,18 +86,10 @@ function receiptIn(reply: Opened, text: string, payload: object): ApplicationRec
 function receiptDespite(error: unknown, payload: object): ApplicationReceipt | null {
   const isAnswer = error instanceof PlatformRejected || error instanceof PlatformUnreachable;
   const text = isAnswer ? error.replyText() : null;
-  const reply = text === null ? null : openedOrNull(text);
+  const reply = text === null ? null : openedOrNull(text, REPLY_FIELDS);
   if (text === null || reply === null) return null;
   const isReceipt = hasReceiptCode(reply) || (hasReceiptStatus(reply) && codesIn(reply).length === 0);
   return isReceipt ? receiptIn(reply, text, payload) : null;
-}
-
-function openedOrNull(text: string): Opened | null {
-  try {
-    return opened(text, REPLY_FIELDS);
-  } catch {
-    return null;
-  }
 }
 
 /** These are calls of the agent itself, whose number is in the body (docs/platform.md 5, rule 2). */

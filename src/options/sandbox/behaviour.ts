@@ -23,6 +23,10 @@ export const hostilitySchema = z.strictObject({
   stallEvery: every,
   /** Does what the request asks (sp1101, sp1401), then cuts the connection instead of answering. */
   lostRepliesEvery: every,
+  /** Takes a registration (sp1401), and answers with its status and a respCode that says no. */
+  contradictoryCodesEvery: every,
+  /** So many items at the end of each list of sp2502 have a code that cannot be read. */
+  unreadableItems: z.int().min(0).default(0),
   truncatedEvery: every,
   /** HTTP 200 with an HTML page. */
   htmlEvery: every,
@@ -57,8 +61,8 @@ const REPLY_STRIKES = [
 ] as const;
 type ReplyStrike = (typeof REPLY_STRIKES)[number];
 
-/** Ways that do what was asked and do not answer. */
-type LossStrike = 'lostRepliesEvery';
+/** Ways that do what was asked, and do not answer or say otherwise. */
+type LossStrike = 'lostRepliesEvery' | 'contradictoryCodesEvery';
 
 type RowStrike = 'liveInsertsEvery' | 'wrongTotalsEvery' | 'duplicateRowsEvery' | 'missingRowsEvery';
 

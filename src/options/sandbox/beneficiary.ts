@@ -1,7 +1,17 @@
 /** sp1401 as the document has it (docs/platform.md 2.5): what a registration must be, and which account it pays to. */
 import { z } from 'zod';
 import type { MetaType } from '../../platform/wire.ts';
-import { callbackUrl, countryCode, day, filled, isFilled, maybe, uploadedFile } from './field-checks.ts';
+import {
+  callbackUrl,
+  countryCode,
+  day,
+  filled,
+  image,
+  isFilled,
+  maybe,
+  uploadedFile,
+} from './field-checks.ts';
+import type { Latitude } from './latitude.ts';
 
 const common = {
   merOrderNo: filled(),
@@ -33,35 +43,37 @@ const common = {
   callbackUrl: callbackUrl().optional(),
 };
 
-const enterprise = z.strictObject({
-  ...common,
-  bizMode: z.literal('B'),
-  registerCountry: filled(),
-  companyName: filled(),
-  localCompanyName: maybe(),
-  businessLicenseImg: uploadedFile().optional(),
-  registerCertImg: uploadedFile().optional(),
-  incorporateCertImg: uploadedFile().optional(),
-});
+const enterprise = (images: Latitude['images']) =>
+  z.strictObject({
+    ...common,
+    bizMode: z.literal('B'),
+    registerCountry: filled(),
+    companyName: filled(),
+    localCompanyName: maybe(),
+    businessLicenseImg: image(images).optional(),
+    registerCertImg: image(images).optional(),
+    incorporateCertImg: image(images).optional(),
+  });
 
-const individual = z.strictObject({
-  ...common,
-  bizMode: z.literal('C'),
-  addressLine: filled().regex(
-    /^[\p{L}\p{M}\p{Nd}\s.,!?:;'"()[\]{}/*\\-]+$/u,
-    'has a character that is not allowed for individuals',
-  ),
-  idType: z.enum(['01', '02']),
-  idNumber: filled(),
-  firstName: filled(),
-  lastName: filled(),
-  birthDate: day(),
-  placeOfBirth: filled(),
-  nationality: filled(),
-  gender: z.enum(['M', 'F', 'X']),
-  frontCertImg: uploadedFile().optional(),
-  backCertImg: uploadedFile().optional(),
-});
+const individual = (images: Latitude['images']) =>
+  z.strictObject({
+    ...common,
+    bizMode: z.literal('C'),
+    addressLine: filled().regex(
+      /^[\p{L}\p{M}\p{Nd}\s.,!?:;'"()[\]{}/*\\-]+$/u,
+      'has a character that is not allowed for individuals',
+    ),
+    idType: z.enum(['01', '02']),
+    idNumber: filled(),
+    firstName: filled(),
+    lastName: filled(),
+    birthDate: day(),
+    placeOfBirth: filled(),
+    nationality: filled(),
+    gender: z.enum(['M', 'F', 'X']),
+    frontCertImg: image(images).optional(),
+    backCertImg: image(images).optional(),
+  });
 
 const PROXY_BANK = ['proxyBankName', 'proxyBankAddress', 'proxyBankSwiftCode'] as const;
 const WITH_BRANCH = ['CN', 'BR', 'IN'];
@@ -74,14 +86,15 @@ export interface RegistrationRules {
   /** The two methods that need no bankCode (rule 1). */
   readonly walletMethods: readonly string[];
   readonly catalog: Catalog;
+  readonly images: Latitude['images'];
 }
 
 /**
  * docs/platform.md 2.5 with its rules 1 to 3. The document's bankCountry is taken to be countryCode, and its
  * settlementNetwork to be paymentMode.
  */
-export const registrationSchema = ({ walletMethods, catalog }: RegistrationRules) =>
-  z.discriminatedUnion('bizMode', [enterprise, individual]).superRefine((payee, context) => {
+export const registrationSchema = ({ walletMethods, catalog, images }: RegistrationRules) =>
+  z.discriminatedUnion('bizMode', [enterprise(images), individual(images)]).superRefine((payee, context) => {
     const wrong = (field: string, message: string): void =>
       context.addIssue({ code: 'custom', path: [field], message });
     const isListed = (kind: MetaType, code: string): boolean =>

@@ -27,16 +27,24 @@ export const day = () =>
       return !Number.isNaN(ms) && new Date(ms).toISOString().slice(0, 10) === text;
     }, 'is no day of the calendar');
 
-/**
- * A path as the platform's file upload returns it: absolute, no local name and no URL (docs/platform.md 4.3, rule 1).
- */
+const UPLOADED = /^(?![a-z][a-z\d+.-]*:)(?=.*[^/]\/[^/]|\/[^/])[^\\]*[^/\\]$/i;
+
+/** A path as the platform's file upload returns it: no local name and no URL (docs/platform.md 4.3, rule 1). */
 export const uploadedFile = () =>
-  z
-    .string()
-    .regex(
-      /^(?:\/[^/\\\s:?#]+){2,}$/,
-      'must be a path of the file upload operation, no local name and no URL',
-    );
+  z.string().regex(UPLOADED, 'must be a path of the file upload operation, no local name and no URL');
+
+/** The forms of an image. The document says no more than that it is one (docs/platform.md 2.5). */
+const IMAGES = {
+  path: UPLOADED,
+  base64: /^(?:data:image\/[\w.+-]+;base64,)?[A-Za-z0-9+/]{40,}={0,2}$/,
+  url: /^https:\/\/[^/\s]+\/\S+$/,
+};
+
+/** An image of one of these forms. */
+export const image = (form: keyof typeof IMAGES | 'any') => {
+  const forms = form === 'any' ? Object.values(IMAGES) : [IMAGES[form]];
+  return z.string().refine((text) => forms.some((one) => one.test(text)), `must be an image: ${form}`);
+};
 
 const isLoopback = (hostname: string): boolean =>
   hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname);

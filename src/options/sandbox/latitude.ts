@@ -34,6 +34,14 @@ export const latitudeSchema = z.strictObject({
   rejectionCode: z.string().min(1).default('E30001'),
   /** How a notification is written: JSON; a form with its fields, or with JSON in one field; JSON in GBK. */
   pushBody: z.enum(['json', 'form', 'field', 'gbk']).default('json'),
+  /** A list of sp2502: an array, the items by code, only their names by code, or an array as JSON text. */
+  catalogue: z.enum(['array', 'object', 'map', 'text']).default('array'),
+  /** What sp2502 answers where nothing is found: the item for it, an empty array, or null. */
+  nothingFound: z.enum(['item', 'array', 'null']).default('item'),
+  /** Which form images of sp1401 have to have. */
+  images: z.enum(['any', 'path', 'base64', 'url']).default('any'),
+  /** How sp1401 answers a number that it knows: as before, or by a refusal. */
+  knownNumber: z.enum(['answer', 'refusal']).default('answer'),
 });
 export type Latitude = z.output<typeof latitudeSchema>;
 export const LATITUDE_DEFAULTS: Latitude = latitudeSchema.parse({});

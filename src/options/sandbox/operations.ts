@@ -12,6 +12,9 @@ import { accepted, Refused } from './field-checks.ts';
 import type { Reviews } from './reviews.ts';
 import type { Scenario } from './scenario.ts';
 
+/** A registration may hold images. */
+const BODY_WITH_IMAGES_BYTES_MAX = 32 * 1_024 * 1_024;
+
 export interface Operating {
   readonly scenario: Scenario;
   readonly striker: Striker;
@@ -23,6 +26,8 @@ interface Operation {
   readonly code: string;
   /** It changes something, and its answer may get lost: what was done is not undone. */
   readonly isSubmission: boolean;
+  /** If it may be more than the server takes elsewhere. */
+  readonly bodyBytesMax?: number;
   /** The reply as JSON text or as an object. Throws `Refused`. */
   readonly answer: (request: FastifyRequest) => string | object | Promise<object>;
 }
@@ -30,14 +35,19 @@ interface Operation {
 export function addOperations(server: FastifyInstance, operating: Operating): void {
   const { striker } = operating;
   for (const operation of operationsOf(operating)) {
-    server.post(`/api/${operation.code}`, async (request, reply) => {
-      const { latencyMs } = striker.hostility;
-      const arrivedMs = performance.now();
-      const answer = await answerTo(operation, request, operating);
-      // The time to make the answer is part of the latency, so that many calls at once do not wait for each other.
-      if (latencyMs > 0) await sleep(Math.max(0, latencyMs - (performance.now() - arrivedMs)));
-      return answer(reply);
-    });
+    const { bodyBytesMax: bodyLimit } = operation;
+    server.post(
+      `/api/${operation.code}`,
+      { ...(bodyLimit !== undefined && { bodyLimit }) },
+      async (request, reply) => {
+        const { latencyMs } = striker.hostility;
+        const arrivedMs = performance.now();
+        const answer = await answerTo(operation, request, operating);
+        // The time to make the answer is part of the latency, so that many calls at once do not wait for each other.
+        if (latencyMs > 0) await sleep(Math.max(0, latencyMs - (performance.now() - arrivedMs)));
+        return answer(reply);
+      },
+    );
   }
 }
 
@@ -99,7 +109,11 @@ function operationsOf({ scenario, striker, merchants, reviews }: Operating): Ope
     const items = itemsOf(scenario.reference, kind, country);
     return items.length === 0 ? undefined : items.map(({ code }) => code);
   };
-  const registration = registrationSchema({ walletMethods: scenario.walletMethods, catalog });
+  const registration = registrationSchema({
+    walletMethods: scenario.walletMethods,
+    catalog,
+    images: scenario.latitude.images,
+  });
 
   return [
     {
@@ -121,7 +135,10 @@ function operationsOf({ scenario, striker, merchants, reviews }: Operating): Ope
       isSubmission: false,
       answer: (request) => {
         fromAgent(request);
-        return referenceReply(scenario.reference, accepted(referenceRequestSchema, request.body));
+        return referenceReply(scenario.reference, accepted(referenceRequestSchema, request.body), {
+          ...scenario.latitude,
+          unreadableItems: striker.hostility.unreadableItems,
+        });
       },
     },
     {
@@ -138,9 +155,11 @@ function operationsOf({ scenario, striker, merchants, reviews }: Operating): Ope
     {
       code: 'sp1401',
       isSubmission: true,
-      answer: (request) => {
+      bodyBytesMax: BODY_WITH_IMAGES_BYTES_MAX,
+      answer: async (request) => {
         const merchantNo = merchantOf(request);
-        return reviews.register(merchantNo, accepted(registration, request.body));
+        const reply = await reviews.register(merchantNo, accepted(registration, request.body));
+        return striker.strikes('contradictoryCodesEvery') ? { ...reply, respCode: 'E20001' } : reply;
       },
     },
   ];

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { MetaType } from '../../platform/wire.ts';
 import { Refused } from './field-checks.ts';
+import type { Latitude } from './latitude.ts';
 
 const item = z.strictObject({ code: z.string().min(1), name: z.string().min(1) });
 const method = z.strictObject({ ...item.shape, type: z.enum(['WALLET', 'BANK']) });
@@ -79,8 +80,22 @@ export function itemsOf(lists: ReferenceLists, kind: MetaType, countryCode?: str
   return list[countryCode] ?? [];
 }
 
-/** The reply (docs/platform.md 2.2). If nothing is found, a single item says so. */
-export function referenceReply(lists: ReferenceLists, request: ReferenceRequest): object {
-  const items = itemsOf(lists, request.metaType, 'countryCode' in request ? request.countryCode : undefined);
-  return { metaDataList: items.length === 0 ? [{ code: 'ALL0000001', name: 'ALL' }] : items };
+interface Spelling extends Pick<Latitude, 'catalogue' | 'nothingFound'> {
+  readonly unreadableItems: number;
+}
+
+/** The reply (docs/platform.md 2.2). */
+export function referenceReply(lists: ReferenceLists, request: ReferenceRequest, spelling: Spelling): object {
+  const listed = itemsOf(lists, request.metaType, 'countryCode' in request ? request.countryCode : undefined);
+  const readable = listed.length - spelling.unreadableItems;
+  const items = listed.map((item, index) => (index < readable ? item : { ...item, code: ' ' }));
+  return { metaDataList: items.length === 0 ? NOTHING[spelling.nothingFound] : spelt(items, spelling) };
+}
+
+const NOTHING = { item: [{ code: 'ALL0000001', name: 'ALL' }], array: [], null: null };
+
+function spelt(items: readonly SentItem[], { catalogue }: Spelling): unknown {
+  if (catalogue === 'array') return items;
+  if (catalogue === 'text') return JSON.stringify(items);
+  return Object.fromEntries(items.map((item) => [item.code, catalogue === 'map' ? item.name : item]));
 }

@@ -91,6 +91,8 @@ export function createReviews({ seed, settings, latitude, pushes, onApproved }: 
       const known = payees.find(
         (payee) => payee.merchantNo === merchantNo && payee.sent.merOrderNo === sent.merOrderNo,
       );
+      if (known !== undefined && latitude.knownNumber === 'refusal')
+        throw new Refused(409, 'E40902', 'duplicate merOrderNo');
       if (known !== undefined) return payeeReply(known, settings);
       if (isUnderReview(payees, accountOf(merchantNo, sent))) {
         throw new Refused(409, 'E40901', 'this payee is under review already');

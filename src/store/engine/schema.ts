@@ -459,6 +459,10 @@ export interface Beneficiary {
    */
   merchant_no: string;
   /**
+   * True while the platform's answers contradict each other or leave open whether it has the registration.
+   */
+  needs_person: Generated<boolean>;
+  /**
    * The note of the person who settled it. Null while it is not settled.
    */
   note: string | null;
@@ -479,7 +483,7 @@ export interface Beneficiary {
    */
   payload_ciphertext: string;
   /**
-   * Why it was refused or not answered: a sentence without anything that was sent. Null where it was not.
+   * Why it was refused, not answered or needs a person: a sentence without anything that was sent. Else null.
    */
   problem: string | null;
   /**

@@ -157,14 +157,14 @@ describe('beneficiary', () => {
   });
 
   it('an approval without payeeId says where to find it, until settle has added it', async () => {
-    const bare = { status: '04', respCode: 'S00009', bizFlowNo: 'F9' };
+    const bare = { status: '04', respCode: 'S00001', bizFlowNo: 'F9' };
     const { url } = await outOfScope(answer(JSON.stringify({ data: bare })));
     const first = await run(['register', await written(ENTERPRISE)], { PLATFORM_BASE_URL: url });
     expect(first.code, first.stderr).toBe(3);
     expect(first.stdout).toBe(
       'registration 1 (merOrderNo BEN-0001, merchant M0001) is approved\n' +
         '  bizFlowNo F9\n' +
-        '  the platform’s respCode is S00009\n' +
+        '  the platform’s respCode is S00001\n' +
         '  the platform sent no payeeId, which payments need: its operation sp2402 has it under bizFlowNo F9;\n' +
         '  record it by `daybook beneficiary settle 1 --status 04 --payee-id ID`\n',
     );

@@ -146,7 +146,7 @@ onBothDatabases((store) => {
     const { register } = await registering(store(), reset, REFUSAL);
     await rejection(register());
     const error = await rejection(register());
-    expect(error.name).toBe('RegistrationUnanswered');
+    expect(error.name).toBe('RegistrationDoubtful');
     expect(await statuses(store())).toEqual([['BEN-0001', 'sending']]);
   });
 

@@ -207,7 +207,8 @@ describe('reading and applying a registration’s result (6.2, 3.1)', () => {
   const standing = (
     status: RegistrationState['status'],
     payeeId: string | null = 'P1',
-  ): RegistrationState => ({ merOrderNo: 'R1', bizFlowNo: 'BN1', payeeId, status });
+    needsPerson = false,
+  ): RegistrationState => ({ merOrderNo: 'R1', bizFlowNo: 'BN1', payeeId, status, needsPerson });
   const judged = (payload: object, where: RegistrationState) => {
     const { result, problem } = readBeneficiaryResult(JSON.stringify(payload));
     if (result === null) return problem;
@@ -229,6 +230,15 @@ describe('reading and applying a registration’s result (6.2, 3.1)', () => {
       payeeId: 'P1',
     });
     expect(judged({ status: '03', payeeId: '' }, standing('01'))).toEqual({ status: '03', payeeId: null });
+  });
+
+  it('a result ends the doubt about a registration, unless it says otherwise', () => {
+    const approved = { status: '04', payeeId: 'P1' };
+    expect(judged(approved, standing('sending', null, true))).toEqual(approved);
+    expect(judged(approved, standing('04', 'P1', true))).toEqual(approved);
+    expect(judged(approved, standing('01', 'P1', true))).toEqual(approved);
+    expect(judged({ status: '03' }, standing('04', 'P1', true))).toBe('contradiction');
+    expect(judged({ status: '01' }, standing('sending', null, true))).toBe('duplicate');
   });
 
   it('nothing else changes it', () => {

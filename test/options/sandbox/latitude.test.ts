@@ -71,7 +71,65 @@ test('lengths count characters, and file names may have any letters', async () =
   const taken = application({ merNameCn: '𠀀'.repeat(255), certificate: [file] });
   expect((await apply(taken)).reply).toMatchObject({ code: 'S00001' });
   expect((await apply(application({ merNameCn: '𠀀'.repeat(256) }))).status).toBe(400);
-  for (const path of ['paper.pdf', 'https://files.example.com/a.pdf', 'C:\\paper.pdf', '/upload/a b.pdf']) {
+  for (const path of ['upload/a.pdf', '/upload/a b #2.pdf'])
+    expect((await apply(application({ certificate: [path] }))).status).toBe(200);
+  for (const path of ['paper.pdf', 'https://files.example.com/a.pdf', 'C:\\paper.pdf', 'scans\\paper.pdf']) {
     expect((await apply(application({ certificate: [path] }))).status).toBe(400);
   }
+});
+
+const JPEG = `/9j/4AAQ${'SkZJRgABAQEA'.repeat(5)}`;
+const PNG = `iVBORw0KGgo${'AAAANSUhEUgAA'.repeat(4)}A`;
+const FORMS = {
+  path: ['/upload/a.png', 'upload/2026/a b.png'],
+  base64: [JPEG, PNG, `data:image/png;base64,${PNG}`],
+  url: ['https://files.example/a/b.png'],
+} as const;
+
+test.each(Object.keys(FORMS) as (keyof typeof FORMS)[])(
+  'images may have to be of the form %s',
+  async (images) => {
+    const { register } = await sandbox({ latitude: { images } });
+    for (const [form, given] of Object.entries(FORMS)) {
+      for (const [index, registerCertImg] of given.entries()) {
+        // What base64 of a JPEG begins with could be a path.
+        if (form === 'base64' && images === 'path' && registerCertImg === JPEG) continue;
+        const payee = enterprise({
+          registerCertImg,
+          merOrderNo: `${form}${index}`,
+          accountNo: `${form}${index}`,
+        });
+        expect((await register(payee)).status, registerCertImg).toBe(form === images ? 200 : 400);
+      }
+    }
+  },
+);
+
+test.each([
+  ['array', [{ code: '1', name: 'A' }]],
+  ['object', { 1: { code: '1', name: 'A' } }],
+  ['map', { 1: 'A' }],
+  ['text', '[{"code":"1","name":"A"}]'],
+] as const)('a list may come as %s', async (catalogue, metaDataList) => {
+  const { post } = await sandbox({
+    latitude: { catalogue },
+    reference: { purpose: [{ code: '1', name: 'A' }] },
+  });
+  expect((await post('sp2502', { metaType: 'purpose' })).reply).toEqual({ metaDataList });
+});
+
+test.each([
+  ['item', [{ code: 'ALL0000001', name: 'ALL' }]],
+  ['array', []],
+  ['null', null],
+] as const)('what is not found may come as %s', async (nothingFound, metaDataList) => {
+  const { post } = await sandbox({ latitude: { nothingFound } });
+  expect((await post('sp2502', { metaType: 'bank', countryCode: 'AQ' })).reply).toEqual({ metaDataList });
+});
+
+test('a known number may be refused', async () => {
+  const { register, acted } = await sandbox({ latitude: { knownNumber: 'refusal' } });
+  expect((await register(enterprise())).status).toBe(200);
+  expect(await register(enterprise())).toMatchObject({ status: 409, reply: { code: 'E40902' } });
+  expect(acted.payees()).toHaveLength(1);
 });

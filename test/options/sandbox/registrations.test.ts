@@ -114,8 +114,8 @@ describe('sp1401 refuses what the document forbids, and names the field', () => 
     ]),
     ...['frontCertImg', 'backCertImg'].map((field): Case => [
       field,
-      'a URL',
-      individual({ [field]: 'https://files.example/a/b.png' }),
+      'a URL without https',
+      individual({ [field]: 'http://files.example/a/b.png' }),
     ]),
     ['payoutMethod', 'left out, no catalog', enterprise({ ...LOCAL_IN('KR'), payoutMethod: undefined })],
     ['relationProof.0', 'a local file', enterprise({ relationProof: ['contract.pdf'] })],
