@@ -5,8 +5,8 @@ import type { Problem } from '../forms/problem.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
 import type { FileRules } from '../settings/settings.ts';
 
-/** Largest file that is read. A file has some 10 kB, as it names images by their paths. */
-const INPUT_BYTES_MAX = 1_048_576;
+/** Largest file that is read. A file has some 10 kB if it names images by their paths, and megabytes if it holds them. */
+const INPUT_BYTES_MAX = 20 * 1_048_576;
 
 /** The content of the file. Throws `UsageError` if it cannot be read, or is neither JSON nor YAML. */
 export function readInputFile(path: string): unknown {
@@ -45,11 +45,12 @@ function textOf(path: string): string {
  * `warnings`: it is shown, and the file is sent all the same.
  */
 export const rulesOf = (
-  { walletMethods, codeLists, filePaths }: FileRules,
+  { walletMethods, codeLists, filePaths, images }: FileRules,
   now: Date,
   warnings: Problem[] = [],
 ) => ({
-  ...{ walletMethods, codeLists, filePaths, isLocalFile: existsSync, today: now.toISOString().slice(0, 10) },
+  ...{ walletMethods, codeLists, filePaths, images, isLocalFile: existsSync },
+  today: now.toISOString().slice(0, 10),
   onWarning: (warning: Problem) => void warnings.push(warning),
 });
 

@@ -145,6 +145,9 @@ const NAMED_FIELDS_MAX = 10;
 const CODE = /^[A-Z0-9]{1,6}$/;
 const CODE_FIELDS = ['code', 'respCode', 'errorCode', 'status'];
 
+/** No reply repeats a longer value, such as an image, and it may hold any code by chance. */
+const REPEATED_CHARACTERS_MAX = 4_096;
+
 interface Vocabulary {
   readonly fields: Set<string>;
   /** In lower case. */
@@ -160,7 +163,8 @@ function collect(node: unknown, into: Vocabulary): Vocabulary {
       collect(value, into);
     }
   } else if (typeof node === 'string' || typeof node === 'number') {
-    into.values.push(String(node).toLowerCase());
+    const value = String(node).toLowerCase();
+    if (value.length <= REPEATED_CHARACTERS_MAX) into.values.push(value);
   }
   return into;
 }

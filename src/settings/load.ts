@@ -286,12 +286,12 @@ function alertSettingsOf(section: DaybookSection): AlertSettings {
 }
 
 function settingsOf({ platform, daybook, database, statements, s3 }: SettingsDocument, cwd: string) {
-  const { walletMethods, codeLists, filePaths, referralChannel = null } = platform;
+  const { walletMethods, codeLists, filePaths, images, referralChannel = null } = platform;
   const dataDir = resolve(cwd, daybook.dataDir);
   return {
     ...asGiven(daybook),
     platform: platformOf(platform),
-    fileRules: { walletMethods, codeLists, filePaths, referralChannel },
+    fileRules: { walletMethods, codeLists, filePaths, images, referralChannel },
     currencies: { CNH: 2, ...daybook.currencies },
     nowMs: daybook.now ?? null,
     databaseUrl: database.url ?? null,

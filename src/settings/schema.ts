@@ -32,8 +32,10 @@ const AGENT_HEADERS_EXAMPLE = { Authorization: 'Bearer {agentToken}' };
  */
 const CODE_LIST_FIELDS = ['sourceFunds', 'paymentPurpose', 'customerIdentity', 'natures'] as const;
 const NO_CODE_LISTS = { sourceFunds: null, paymentPurpose: null, customerIdentity: null, natures: null };
-/** An absolute path in some folder. No bare file name, no drive, no URL (docs/platform.md 4.3). */
-const FILE_PATHS = '/(?:[^/\\\\\\s:?#]+/)+[^/\\\\\\s:?#]+';
+/** A path with a slash, absolute or not. No bare file name, no drive, no URL (docs/platform.md 4.3). */
+const FILE_PATHS = '(?![A-Za-z][A-Za-z0-9+.-]*:|~|www\\.|\\.{1,2}/)(?:/|[^/\\\\]+/)(?:[^/\\\\]+/)*[^/\\\\]+';
+/** What an image may be: the path of an uploaded one, the image itself, or where it is on the web. */
+const IMAGE_KINDS = ['path', 'base64', 'dataUrl', 'url'] as const;
 /** What a user may explicitly leave unprotected: the way to PostgreSQL or S3, all certificates, or alerts. */
 const UNPROTECTED = ['database', 'statements', 'certificates', 'alerts'] as const;
 /** Each day is published as CSV, whatever else is chosen: it is the file that is proven. */
@@ -87,6 +89,8 @@ export const settingsSchema = z.strictObject({
       .meta(notes('{"sourceFunds":["01","02"]}')),
     /** Regular expression that a file path from the platform's upload must match completely (docs/platform.md 4.3). */
     filePaths: value.pattern().default(`^(?:${FILE_PATHS})$`).meta(notes('/upload/.+')),
+    /** What an image of sp1401 may be: the document says that it is one, and not in which form (docs/platform.md 2.5). */
+    images: list.someOf(IMAGE_KINDS).default(IMAGE_KINDS).meta(notes('base64')),
   }),
   daybook: z.strictObject({
     settleDelayS: value.integer(0, DAY_S).default(300).meta(notes('300')),

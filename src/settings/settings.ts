@@ -74,7 +74,7 @@ export type LogLevel = Settings['logLevel'];
 /** Rules for files that are submitted to the platform. They do not need its address. */
 export type FileRules = Pick<
   PlatformSection,
-  'walletMethods' | 'codeLists' | 'filePaths' | 'referralChannel'
+  'walletMethods' | 'codeLists' | 'filePaths' | 'images' | 'referralChannel'
 >;
 
 /** Settings of the section `daybook` that are taken as they were given. */

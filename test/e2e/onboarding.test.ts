@@ -146,11 +146,12 @@ function submit({ app }: Stage, publicUrl: string, file: object = application())
 }
 
 async function register({ app }: Stage, publicUrl: string, file: object = ENTERPRISE) {
-  const { walletMethods, filePaths } = app.settings.platform;
+  const { walletMethods, filePaths, images } = app.settings.platform;
   const { db } = app.database;
   const registration = await prepareRegistration(db, file, {
     walletMethods,
     filePaths,
+    images,
     isLocalFile: existsSync,
     today: '2026-03-06',
   });

@@ -58,11 +58,13 @@ describe('settings that are accepted', () => {
         walletMethods: [],
         codeLists: { sourceFunds: null, paymentPurpose: null, customerIdentity: null, natures: null },
         filePaths: expect.any(String) as string,
+        images: ['path', 'base64', 'dataUrl', 'url'],
       },
       fileRules: {
         walletMethods: [],
         codeLists: { sourceFunds: null, paymentPurpose: null, customerIdentity: null, natures: null },
         filePaths: expect.any(String) as string,
+        images: ['path', 'base64', 'dataUrl', 'url'],
         referralChannel: null,
       },
       currencies: { CNH: 2 },
@@ -129,6 +131,7 @@ describe('settings that are accepted', () => {
       PLATFORM_WALLET_METHODS: 'WALLET_A, WALLET_B',
       PLATFORM_CODE_LISTS: '{"sourceFunds":["01","02"],"natures":null}',
       PLATFORM_FILE_PATHS: '/upload/.+',
+      PLATFORM_IMAGES: 'base64',
       DAYBOOK_SETTLE_DELAY_S: '0',
       DAYBOOK_MERCHANTS_AT_ONCE: '16',
       DAYBOOK_RESWEEP_DAYS: '2',
@@ -196,11 +199,13 @@ describe('settings that are accepted', () => {
         walletMethods: ['WALLET_A', 'WALLET_B'],
         codeLists: { sourceFunds: ['01', '02'], paymentPurpose: null, customerIdentity: null, natures: null },
         filePaths: '^(?:/upload/.+)$',
+        images: ['base64'],
       },
       fileRules: {
         walletMethods: ['WALLET_A', 'WALLET_B'],
         codeLists: { sourceFunds: ['01', '02'], paymentPurpose: null, customerIdentity: null, natures: null },
         filePaths: '^(?:/upload/.+)$',
+        images: ['base64'],
         referralChannel: 'A0001',
       },
       currencies: { CNH: 2, XBT: 6 },
@@ -634,14 +639,18 @@ describe('settings that are refused', () => {
 
 test.each([
   ['/upload/2026/licence-1.png', true],
-  ['/kyc/M1/front image.png', false],
+  ['/kyc/M1/front image.png', true],
+  ['kyc/2026/licence.png', true],
   ['licence.png', false],
-  ['/licence.png', false],
+  ['/licence.png', true],
+  ['www.files.example/licence.png', false],
+  ['//files.example/licence.png', false],
+  ['/kyc/', false],
   ['C:/kyc/licence.png', false],
   ['C:\\kyc\\licence.png', false],
   ['https://files.example/kyc/licence.png', false],
   ['sftp://files.example/kyc/licence.png', false],
-  ['/kyc/licence.png?x=1', false],
+  ['/kyc/licence #1?.png', true],
 ])('the default form of a file path accepts %s: %s', (path, isOne) => {
   expect(new RegExp(load(LEAST).platform.filePaths, 'u').test(path)).toBe(isOne);
 });

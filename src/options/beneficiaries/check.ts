@@ -40,7 +40,7 @@ const bic = text(
     'is no SWIFT/BIC: 8 or 11 capitals and digits, with the country in the fifth and sixth place',
   ),
 );
-/** A path of an uploaded file. Its form is a setting, so rules.ts checks it. */
+/** A path of an uploaded file, or an image. Their forms are settings, so rules.ts checks them. */
 const upload = text();
 
 const englishName = text((value) =>

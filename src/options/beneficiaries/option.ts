@@ -4,7 +4,7 @@ export const beneficiaries: Option = {
   name: 'beneficiaries',
   about: 'registration of beneficiaries (sp1401)',
   needs: ['reference'],
-  settings: ['PLATFORM_WALLET_METHODS'],
+  settings: ['PLATFORM_WALLET_METHODS', 'PLATFORM_IMAGES'],
   tables: ['beneficiary'],
   docs: ['platform.md#44-sp1401-register-a-beneficiary'],
   commands: [

@@ -1,6 +1,6 @@
 /** What the fields of a registration require of each other (docs/platform.md 2.5), one function a rule. */
 import type { BusinessDay } from '../../ledger/entry.ts';
-import { uploadPathProblem, type FilePathRules } from '../../platform/upload-path.ts';
+import { imageProblem, uploadPathProblem, type ImageRules } from '../../platform/upload-path.ts';
 import type { Problem } from '../../forms/problem.ts';
 import { hasLatinLettersOnly, LIES_AHEAD } from '../../forms/text.ts';
 
@@ -12,7 +12,7 @@ export interface StoredReference {
   readonly methodTypes?: ReadonlyMap<string, string | null> | null;
 }
 
-export interface RuleContext extends FilePathRules {
+export interface RuleContext extends ImageRules {
   /** The two wallet methods of rule 1, which the document does not name. */
   readonly walletMethods: readonly string[];
   readonly reference: StoredReference;
@@ -179,17 +179,20 @@ const companyPapers: Rule = (field) => {
 
 const IMAGES = ['businessLicenseImg', 'registerCertImg', 'incorporateCertImg', 'frontCertImg', 'backCertImg'];
 
-/** `relationProof` and the images: paths returned by the file upload operation. */
-const uploadedFiles: Rule = (field, context) => {
-  const proofs = field
-    .list('relationProof')
-    .map(([index, text]) => [`relationProof[${index}]`, text] as const);
-  const images = IMAGES.map((path) => [path, field.text(path)] as const);
-  return [...proofs, ...images].flatMap(([path, text]) => {
-    const problem = text === undefined ? null : uploadPathProblem(text, context);
+/** `relationProof`: paths returned by the file upload operation. */
+const relationProof: Rule = (field, context) =>
+  field.list('relationProof').flatMap(([index, text]) => {
+    const problem = uploadPathProblem(text, context);
+    return problem === null ? [] : [{ path: `relationProof[${index}]`, problem }];
+  });
+
+/** The images, which the document does not say to be uploaded. */
+const images: Rule = (field, context) =>
+  IMAGES.flatMap((path) => {
+    const text = field.text(path);
+    const problem = text === undefined ? null : imageProblem(text, context);
     return problem === null ? [] : [{ path, problem }];
   });
-};
 
 const SYNC = 'if it is new, run `daybook reference sync` first';
 
@@ -241,7 +244,8 @@ export const RULES: readonly Rule[] = [
   phoneAreaCode,
   province,
   addressLine,
-  uploadedFiles,
+  relationProof,
+  images,
   companyPapers,
   bornBefore,
   backOfIdCard,

@@ -17,7 +17,11 @@ import { problemsOf, unknownField, type Problem } from '../../forms/problem.ts';
 import { withinOneOf } from '../../host/addresses.ts';
 import { isCountryCode } from '../../ledger/countries.ts';
 import type { BusinessDay } from '../../ledger/entry.ts';
-import { uploadPathProblem, type FilePathRules } from '../../platform/upload-path.ts';
+import {
+  FILE_PATH_CHARACTERS_MAX,
+  uploadPathProblem,
+  type FilePathRules,
+} from '../../platform/upload-path.ts';
 import type { CodeLists } from '../../settings/settings.ts';
 import { CALLBACK_URL_CHARACTERS_MAX } from '../../store/notify-path.ts';
 import {
@@ -274,8 +278,6 @@ const odditiesIn = (file: Fields, natures: readonly string[] | null): Problem[] 
   ...swappedImages(file),
   ...otherNature(file, natures),
 ];
-
-const FILE_PATH_CHARACTERS_MAX = 1_024;
 
 /** A list of at least one path, without repeats. */
 function filePaths(rules: FilePathRules, wrong?: ListRules['wrong']) {

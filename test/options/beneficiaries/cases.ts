@@ -8,6 +8,7 @@ const LOCAL_FILE = '/home/desk/contract.pdf';
 export const CONTEXT: RuleContext = {
   walletMethods: ['WALLET_ONE', 'WALLET_TWO'],
   filePaths: settingsSchema.shape.platform.parse({}).filePaths,
+  images: settingsSchema.shape.platform.parse({}).images,
   isLocalFile: (path) => path === LOCAL_FILE,
   reference: NO_REFERENCE,
   today: '2026-03-10',
@@ -30,6 +31,10 @@ const PROXY: File = {
   proxyBankSwiftCode: 'CHASUS33XXX',
 };
 const UPLOAD = '/upload/2026/03/4711.pdf';
+const BASE64 = 'QUJD'.repeat(30);
+const PNG = `iVBORw0KGgoAAAANSUhEUg${'AAAAEAAA'.repeat(10)}==`;
+const JPEG = `/9j/4AAQSkZJRgABAQEA${'YABgAAD/'.repeat(10)}`;
+const IMAGE = 'give an uploaded path, base64, a data URL or an https URL (PLATFORM_IMAGES)';
 const url = (characters: number) => `https://pay.example/${'n'.repeat(characters - 20)}`;
 
 /** A rule, files it accepts, and files it refuses with their problems as `path sentence`. */
@@ -260,6 +265,8 @@ export const RULES: readonly Case[] = [
     [
       { ...ENTERPRISE, relationProof: [] },
       { ...ENTERPRISE, relationProof: [UPLOAD, UPLOAD, UPLOAD] },
+      { ...ENTERPRISE, relationProof: ['upload/2026/a.pdf', '/upload/my papers/a #2 (old).pdf', '/a.pdf'] },
+      { ...ENTERPRISE, relationProof: ['/upload/2026-03-01T10:00/合同 1.pdf', 'u/q?.pdf'] },
     ],
     [
       [{ ...ENTERPRISE, relationProof: Array(4).fill(UPLOAD) }, 'relationProof lists more than 3 files'],
@@ -273,6 +280,9 @@ export const RULES: readonly Case[] = [
           ['C:/scans/contract.pdf', 'is a path of a local computer'],
           ['scans\\contract.pdf', 'is a path of a local computer'],
           ['https://files.example/contract.pdf', 'is a URL'],
+          ['www.files.example/contract.pdf', 'is a URL'],
+          [`data:application/pdf;base64,${BASE64}`, 'is a URL'],
+          [BASE64, 'is a local file name'],
           ['/upload/../contract.pdf', 'is not a plain path'],
           ['/upload/', 'does not match the paths of uploaded files (PLATFORM_FILE_PATHS)'],
           [LOCAL_FILE, 'is a file of this computer'],
@@ -303,7 +313,40 @@ export const RULES: readonly Case[] = [
       { ...ENTERPRISE, registerCountry: 'SG', incorporateCertImg: UPLOAD },
       { ...ENTERPRISE, businessLicenseImg: UPLOAD },
     ],
-    [[{ ...ENTERPRISE, registerCertImg: 'cert.jpg' }, `registerCertImg is a local file name; ${UPLOADED}`]],
+    [],
+  ],
+  [
+    '2.5 images: a path of an uploaded file, base64, a data URL or an https URL',
+    [
+      UPLOAD,
+      'upload/cert 1.png',
+      PNG,
+      JPEG,
+      `data:image/png;base64,${PNG}`,
+      'https://files.example/cert.png',
+    ].flatMap((image) => [
+      { ...ENTERPRISE, registerCertImg: image, incorporateCertImg: image },
+      { ...ENTERPRISE, registerCountry: 'CN', businessLicenseImg: image },
+      { ...INDIVIDUAL, idType: '01', frontCertImg: image, backCertImg: image },
+    ]),
+    [
+      ...(
+        [
+          ['cert.jpg', 'is a local file name'],
+          ['cert', 'is a local file name'],
+          ['C:\\scans\\cert.jpg', 'is a path of a local computer'],
+          ['./cert.jpg', 'is a path of a local computer'],
+          ['http://files.example/cert.png', 'is a URL of another kind'],
+          ['file:///home/desk/cert.png', 'is a URL of another kind'],
+          [`data:text/html;base64,${PNG}`, 'is a URL of another kind'],
+          [`${'A'.repeat(2_000)}!`, 'is no base64'],
+          [LOCAL_FILE, 'is a file of this computer'],
+        ] as const
+      ).flatMap(([image, kind]): [File, string][] => [
+        [{ ...ENTERPRISE, registerCertImg: image }, `registerCertImg ${kind}; ${IMAGE}`],
+        [{ ...INDIVIDUAL, idType: '01', backCertImg: image }, `backCertImg ${kind}; ${IMAGE}`],
+      ]),
+    ],
   ],
   [
     '2.5 idType: 01 or 02',
