@@ -23,30 +23,25 @@ export abstract class FormInvalid extends ExpectedError {
   }
 }
 
-type Path = readonly PropertyKey[];
+export type Path = readonly PropertyKey[];
 
 /** For example `relationProof[1]`, or `businessNature.natures`. */
-const pathText = (path: Path): string =>
+export const pathText = (path: Path): string =>
   path
     .map((step, index) => (typeof step === 'number' ? `[${step}]` : `${index > 0 ? '.' : ''}${String(step)}`))
     .join('');
 
 const SHOWN_NAME = /^[\w.-]{1,40}$/;
 /** An unknown name is shown only if it is short and plain, as it may be a value in the wrong place. */
-const shownName = (name: string): string => (SHOWN_NAME.test(name) ? name : '(unreadable name)');
+export const shownName = (name: string): string => (SHOWN_NAME.test(name) ? name : '(unreadable name)');
+
+export const NO_FIELD = 'is no field of the platform’s document';
 
 /** The problem of a field that the form does not have. Names one of the `known` fields as a hint if it is similar. */
-export function unknownField(
-  name: string,
-  {
-    at = [],
-    known,
-    problem,
-  }: { readonly at?: Path; readonly known: readonly string[]; readonly problem: string },
-): Problem {
+export function unknownField(name: string, known: readonly string[], at: Path = []): Problem {
   const meant = didYouMean(name, known);
-  const hint = meant === null ? '' : `; did you mean ${meant}?`;
-  return { path: pathText([...at, shownName(name)]), problem: `${problem}${hint}` };
+  const hint = meant === null ? 'put it under `extra` to send it as it is' : `did you mean ${meant}?`;
+  return { path: pathText([...at, shownName(name)]), problem: `${NO_FIELD}; ${hint}` };
 }
 
 /** For a repeated element of a list, `sameAs` has the index of the first one. */

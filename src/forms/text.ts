@@ -1,6 +1,7 @@
 /** Texts of a form: what every text may hold, and checks that several fields share. */
 import { z } from 'zod';
 import { parseDay } from '../ledger/business-day.ts';
+import { NO_FIELD, pathText, shownName, type Path, type Problem } from './problem.ts';
 
 /** Says what is wrong with a text, as a sentence that goes on from its path; null if nothing is. */
 export type TextProblem = (text: string) => string | null;
@@ -84,13 +85,56 @@ export const withoutBlanks = (fields: Fields, names: readonly string[]): Fields 
     Object.entries(fields).filter(([name, value]) => !names.includes(name) || isGiven(value)),
   );
 
-/** A mapping with the fields of `shape` and no others. Empty fields count as left out. */
-export function fieldsOf<Shape extends Record<string, z.ZodType>>(shape: Shape) {
-  const names = Object.keys(shape);
+const MAPPING = { error: requiredOr('must be a mapping of fields') };
+
+/** A mapping with the fields of `shape`, and those under `extra`, as they are. Empty fields count as left out. */
+export function fieldsOf(shape: Readonly<Record<string, z.ZodType>>) {
+  const names = [...Object.keys(shape), EXTRA];
   return z.preprocess(
     (value) => (isFields(value) ? withoutBlanks(value, names) : value),
-    z.strictObject(shape, { error: requiredOr('must be a mapping of fields') }),
+    z
+      .strictObject({ ...shape, [EXTRA]: extraFields(names).optional() }, MAPPING)
+      .transform(({ [EXTRA]: extra, ...fields }) => ({ ...fields, ...(extra as Fields | undefined) })),
   );
+}
+
+/** A mapping in a file for fields that the platform's document does not name. They are sent as they are. */
+export const EXTRA = 'extra';
+
+const DIGITS_MAX = 15;
+/** A number with more digits was changed when the file was read; what is not finite is no JSON. */
+const keepsDigits = (value: unknown): boolean =>
+  typeof value === 'number'
+    ? Number.isFinite(value) && String(value).replaceAll(/\D/g, '').length <= DIGITS_MAX
+    : typeof value !== 'object' || value === null || Object.values(value).every(keepsDigits);
+
+/** The schema of `extra`, which must not name a field of the document. */
+export const extraFields = (documented: readonly string[]) =>
+  z.record(z.string(), z.unknown(), MAPPING).superRefine((fields, context) => {
+    const wrong = (message: string): void => context.addIssue({ code: 'custom', message });
+    for (const [name, value] of Object.entries(fields)) {
+      if (documented.includes(name))
+        wrong(`names ${name}, a field of the platform’s document; give it in its own place`);
+      else if (!keepsDigits(value))
+        wrong(`has a number in ${shownName(name)} that would not keep its digits; put it in quotes`);
+    }
+  });
+
+/** A warning for each field under an `extra`, wherever in the file. */
+export function extrasIn(file: Fields, at: Path = []): Problem[] {
+  return Object.entries(file).flatMap(([name, value]): Problem[] => {
+    const here = [...at, name];
+    if (name === EXTRA && isFields(value))
+      return Object.keys(value).map((field) => ({
+        path: pathText([...here, shownName(field)]),
+        problem: `${NO_FIELD}; it is sent as it is`,
+      }));
+    if (isFields(value)) return extrasIn(value, here);
+    const elements: readonly unknown[] = Array.isArray(value) ? value : [];
+    return elements.flatMap((element, index) =>
+      isFields(element) ? extrasIn(element, [...here, index]) : [],
+    );
+  });
 }
 
 /** A field that must not be left out. `missing` is the sentence that says so. */

@@ -20,15 +20,25 @@ export const cameOf = (text: string, excerpt: Excerpt): string =>
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The fields with every number as text, so that an identifier sent as a number keeps all digits. */
-function withPlainNumbers({ fields, json: { digitsOf } }: Layer): ReplyFields {
+/** The value with every number as text, so that an identifier sent as a number keeps all digits. */
+function withPlainNumbers(value: unknown, { digitsOf }: ExactJson): unknown {
   const plain = (node: unknown, depth: number): unknown => {
     if (typeof node === 'string') return digitsOf(node) ?? node;
     if (typeof node !== 'object' || node === null || depth > DEPTH_MAX) return node;
     if (Array.isArray(node)) return node.map((element) => plain(element, depth + 1));
     return Object.fromEntries(Object.entries(node).map(([name, inner]) => [name, plain(inner, depth + 1)]));
   };
-  return plain(fields, 0) as ReplyFields;
+  return plain(value, 0);
+}
+
+/** What a JSON text says, with every number as text; undefined if it is no JSON. */
+export function jsonIn(text: string): unknown {
+  try {
+    const json = parseExactJson(text);
+    return withPlainNumbers(json.value, json);
+  } catch {
+    return undefined;
+  }
 }
 
 /** A JSON text and its reading, of which an object is a part. */
@@ -115,7 +125,7 @@ export function openedOrNull(text: string, expected: readonly string[]): Opened 
 }
 
 function openedFrom(found: readonly Layer[], expected: readonly string[]): Opened | null {
-  const layers = found.map(withPlainNumbers);
+  const layers = found.map(({ fields, json }) => withPlainNumbers(fields, json) as ReplyFields);
   const [root] = layers;
   if (root === undefined) return null;
   const countIn = (layer: ReplyFields) => expected.filter((name) => name in layer).length;

@@ -5,6 +5,9 @@
  */
 import type { Kysely } from 'kysely';
 import {
+  EXTRA,
+  extraFields,
+  extrasIn,
   isFields,
   withoutBlanks,
   type Fields,
@@ -18,9 +21,18 @@ import {
 } from '../../forms/text.ts';
 import { problemsOf, unknownField, type Problem } from '../../forms/problem.ts';
 import type { DB } from '../../store/engine/schema.ts';
-import { payoutMethodTypes, referenceCodes } from '../reference/stored.ts';
+import { listReferenceLists, payoutMethodTypes, referenceCodes } from '../reference/stored.ts';
 import { RegistrationInvalid } from './errors.ts';
-import { NOT_TEXT, RULES, type FieldReader, type RuleContext, type StoredReference } from './rules.ts';
+import {
+  NOT_TEXT,
+  RULES,
+  type CheckedList,
+  type FieldReader,
+  type RuleContext,
+  type RuleProblem,
+  type StoredList,
+  type StoredReference,
+} from './rules.ts';
 import { z } from 'zod';
 import { isCountryCode } from '../../ledger/countries.ts';
 import { CALLBACK_URL_CHARACTERS_MAX } from '../../store/notify-path.ts';
@@ -149,20 +161,27 @@ const FILE_PATH = '(the file)';
 /** Checks the content of a file (docs/platform.md 2.5, 2.6, 4.4, 8). Returns all problems at once. Pure. */
 export function checkRegistration(file: unknown, context: RuleContext): CheckedRegistration {
   if (!isFields(file)) return { problems: [{ path: FILE_PATH, problem: 'must be a mapping of fields' }] };
-  const fields = withoutBlanks(file, FIELD_NAMES);
+  const { [EXTRA]: extra, ...fields } = withoutBlanks(file, [...FIELD_NAMES, EXTRA]);
   const kind = kindOf(fields['bizMode']);
   const parsed = (kind === null ? eitherSchema : KINDS[kind].schema).safeParse(fields);
   const field = readerOf(fields);
+  const further = extraSchema.safeParse({ extra });
   const ruled = RULES.flatMap((rule) => rule(field, context));
+  const isOverruled = ({ list }: RuleProblem) => list !== undefined && context.despite?.includes(list);
   const problems = [
     ...problemsOf(parsed.error?.issues ?? [], (names) => unknownFields(names, kind)),
     ...(kind === null ? unknownFields(Object.keys(fields), null) : []),
-    ...ruled.filter(({ isWarning }) => isWarning !== true),
+    ...ruled.filter((one) => one.isWarning !== true && !isOverruled(one)),
+    ...problemsOf(further.error?.issues ?? [], () => []),
   ];
   if (problems.length > 0) return { problems: inOrder(problems) };
-  for (const { path, problem } of ruled) context.onWarning?.({ path, problem });
-  return { registration: parsed.data as Registration };
+  for (const { path, problem } of [...ruled, ...extrasIn({ extra })]) context.onWarning?.({ path, problem });
+  for (const { list, isWarning } of ruled)
+    if (list !== undefined && isWarning !== true) context.onDespite?.(list);
+  return { registration: { ...(parsed.data as Registration), ...further.data?.extra } };
 }
+
+const extraSchema = z.object({ extra: extraFields([...FIELD_NAMES, EXTRA]).optional() });
 
 /** The country of the bank, to find reference data; null if the file does not name one. */
 export const bankCountryOf = (file: unknown): string | null => {
@@ -193,11 +212,9 @@ function readerOf(fields: Fields): FieldReader {
 const kindOf = (bizMode: unknown): keyof typeof KINDS | null =>
   bizMode === 'B' || bizMode === 'C' ? bizMode : null;
 
-const NO_FIELD = "is no field of the platform's document";
-
 function unknownFields(names: readonly string[], kind: keyof typeof KINDS | null): Problem[] {
   return names.flatMap((name) => {
-    if (!FIELD_NAMES.includes(name)) return [unknownField(name, { known: FIELD_NAMES, problem: NO_FIELD })];
+    if (!FIELD_NAMES.includes(name)) return [unknownField(name, FIELD_NAMES)];
     if (kind === null) return [];
     const other = KINDS[kind === 'B' ? 'C' : 'B'].noun;
     return [{ path: name, problem: `belongs to ${other}, but bizMode ${kind} is ${KINDS[kind].noun}` }];
@@ -231,10 +248,16 @@ export async function prepareRegistration(
 async function storedReference(db: Kysely<DB>, file: unknown): Promise<StoredReference> {
   const country = bankCountryOf(file);
   if (country === null) return { payoutMethods: null, banks: null };
+  const lists = await listReferenceLists(db);
+  const listed = (kind: CheckedList, codes: readonly string[] | null): StoredList | null => {
+    const list = lists.find((one) => one.kind === kind && one.country === country);
+    if (codes === null || list === undefined) return null;
+    return { codes, country, day: list.readAt.toISOString().slice(0, 10), setAside: list.setAside.length };
+  };
   const methodTypes = await payoutMethodTypes(db, country);
   return {
-    payoutMethods: methodTypes === null ? null : [...methodTypes.keys()],
+    payoutMethods: listed('payout_method', methodTypes === null ? null : [...methodTypes.keys()]),
     methodTypes,
-    banks: await referenceCodes(db, { kind: 'bank', country }),
+    banks: listed('bank', await referenceCodes(db, { kind: 'bank', country })),
   };
 }

@@ -5,6 +5,7 @@
 import { Option, type Command } from 'commander';
 import { createBeneficiaryClient } from './client.ts';
 import { prepareRegistration } from './check.ts';
+import { CHECKED_LISTS, type CheckedList } from './rules.ts';
 import {
   registerBeneficiary,
   type RegisterDeps,
@@ -23,6 +24,7 @@ import { listBeneficiaries, type BeneficiaryRow, releaseBeneficiary } from './st
 import {
   answer,
   answerWith,
+  auditEventOf,
   offlineSettings,
   platformSettings,
   print,
@@ -48,13 +50,14 @@ function addCheck(beneficiary: Command): void {
   beneficiary
     .command('check')
     .argument('<file>', 'the registration, JSON or YAML')
+    .addOption(despiteOption())
     .description('check a registration in full, and send nothing')
-    .action((path: string, _flags: object, self: Command) => {
+    .action((path: string, { despite }: DespiteFlag, self: Command) => {
       const settings = offlineSettings(self);
       const file = readInputFile(path);
       return answerWith(settings, self, async ({ db, now }) => {
         const warnings: Problem[] = [];
-        await prepareRegistration(db, file, rulesOf(settings.fileRules, now(), warnings));
+        await prepareRegistration(db, file, { ...rulesOf(settings.fileRules, now(), warnings), despite });
         return {
           document: { problems: [], warnings },
           text: lines('nothing to correct; it can be registered', ...warnings.map(warningText)),
@@ -64,10 +67,10 @@ function addCheck(beneficiary: Command): void {
 }
 
 function addRegister(beneficiary: Command): void {
-  beneficiary
-    .command('register')
+  withBy(beneficiary.command('register'))
     .argument('<file>', 'the registration, JSON or YAML: the fields of sp1401')
     .option('--merchant <no>', 'for this merchant; may be left out where there is one alone')
+    .addOption(despiteOption())
     .description(
       'check a registration in full, record it, and send it; the same file again never registers twice',
     )
@@ -76,21 +79,50 @@ function addRegister(beneficiary: Command): void {
       '\nmerOrderNo in the file decides what is the same registration. Needs DAYBOOK_SECRET_KEYS; the result comes to ' +
         '\n`daybook serve` where DAYBOOK_PUBLIC_URL is set.\n\nExample:\n  daybook beneficiary register supplier.yaml',
     )
-    .action(async (path: string, { merchant: asked }: { readonly merchant?: string }, self: Command) => {
+    .action(async (path: string, { merchant: asked, despite }: RegisterFlags, self: Command) => {
       const settings = platformSettings(self);
       const file = readInputFile(path);
       await withPlatform(settings, async (app) => {
         const merchant = await oneMerchant(app, asked);
         const warnings: Problem[] = [];
-        const rules = rulesOf(settings.fileRules, app.now(), warnings);
-        const registration = await prepareRegistration(app.database.db, file, rules);
-        tellRegistered(
-          self,
-          await registerBeneficiary(registerDeps(app, stopSignal()), merchant, registration),
-          warnings,
-        );
+        const overruled: string[] = [];
+        const registration = await prepareRegistration(app.database.db, file, {
+          ...rulesOf(settings.fileRules, app.now(), warnings),
+          despite,
+          onDespite: (list) => overruled.push(list),
+        });
+        const overruling =
+          overruled.length === 0 ? null : auditEventOf(self, '', `despite the list ${overruled.join(', ')}`);
+        const deps = { ...registerDeps(app, stopSignal()), overruling };
+        tellRegistered(self, await registerBeneficiary(deps, merchant, registration), warnings);
       });
     });
+}
+
+interface DespiteFlag {
+  readonly despite: readonly CheckedList[];
+}
+
+interface RegisterFlags extends DespiteFlag {
+  readonly merchant?: string;
+}
+
+const despiteOption = () =>
+  new Option(
+    '--despite <list>',
+    `send a code that the stored list does not have: ${CHECKED_LISTS.join(' or ')} (may be repeated)`,
+  )
+    .argParser((text: string, earlier: readonly CheckedList[]) => [...earlier, checkedListOf(text)])
+    .default([], 'none');
+
+/** Throws `UsageError`. */
+function checkedListOf(text: string): CheckedList {
+  const list = CHECKED_LISTS.find((one) => one === text.replaceAll('-', '_'));
+  if (list === undefined)
+    throw new UsageError(
+      `--despite ${text} is no list that files are checked by: ${CHECKED_LISTS.join(', ')}.`,
+    );
+  return list;
 }
 
 function addStatus(beneficiary: Command): void {

@@ -27,6 +27,8 @@ import {
   type KnownState,
 } from './stored.ts';
 import { isUniqueViolation } from '../../store/engine/errors.ts';
+import { recordAuditEvent, type AuditEvent } from '../../store/audit.ts';
+import type { Db } from '../../store/engine/database.ts';
 import { retry } from '../../store/engine/retry.ts';
 import type { DB } from '../../store/engine/schema.ts';
 import { callbackUrlOf, newNotifySecret, notifyHashOf } from '../../store/notify-path.ts';
@@ -57,6 +59,8 @@ export interface RegisterDeps {
   /** Where the platform reaches `serve`. Null: there is a callbackUrl only if the file has one. */
   readonly publicUrl: string | null;
   readonly holder: Holder;
+  /** Who sends a code that a stored list does not have: recorded with the registration, as its subject. */
+  readonly overruling?: Omit<AuditEvent, 'subject'> | null;
   readonly now: () => Date;
   readonly signal: AbortSignal;
 }
@@ -130,7 +134,9 @@ async function takeTurn(
 ): Promise<Turn> {
   const { db, secretKeys } = deps;
   for (let turn = 1; ; turn += 1) {
-    const recorded = await retry(() => recordBeneficiary(db, draft, claim, { secretKeys, now: deps.now() }));
+    const recorded = await audited(deps, (trx) =>
+      recordBeneficiary(trx, draft, claim, { secretKeys, now: deps.now() }),
+    );
     if (recorded !== null) return newCall(recorded, draft);
     const known = await retry(() => beneficiaryByMerOrderNo(db, draft.merOrderNo));
     const taken = known === null ? null : await takeUp(deps, known, draft, claim, registration);
@@ -144,6 +150,20 @@ async function takeTurn(
   }
 }
 
+/** Records a registration together with who overruled a list for it. */
+const audited = (
+  { db, overruling, now }: RegisterDeps,
+  record: (db: Db) => Promise<BeneficiaryRow | null>,
+): Promise<BeneficiaryRow | null> =>
+  retry(() => {
+    if (overruling === undefined || overruling === null) return record(db);
+    return db.transaction().execute(async (trx) => {
+      const row = await record(trx);
+      if (row !== null) await recordAuditEvent(trx, { ...overruling, subject: String(row.id) }, now());
+      return row;
+    });
+  });
+
 const newCall = (row: BeneficiaryRow, { payload }: BeneficiaryDraft): Turn => ({
   row,
   call: { payload, mayHaveArrivedBefore: false },
@@ -151,15 +171,16 @@ const newCall = (row: BeneficiaryRow, { payload }: BeneficiaryDraft): Turn => ({
 
 /** Goes on with a recorded registration of the same number; null if another process has just changed it. */
 async function takeUp(
-  { db, secretKeys }: RegisterDeps,
+  deps: RegisterDeps,
   known: BeneficiaryRow,
   draft: BeneficiaryDraft,
   claim: Claim,
   registration: Registration,
 ): Promise<Turn | null> {
+  const { db, secretKeys } = deps;
   if (known.merchantNo !== draft.merchantNo) throw new OrderNoTaken(known, draft.merchantNo);
   if (known.status === 'refused') {
-    const reopened = await retry(() => reopenBeneficiary(db, draft, claim, secretKeys));
+    const reopened = await audited(deps, (trx) => reopenBeneficiary(trx, draft, claim, secretKeys));
     return reopened === null ? null : newCall(reopened, draft);
   }
   const payload = await retry(() => beneficiaryPayload(db, known.merOrderNo, secretKeys));

@@ -1,13 +1,30 @@
 /** What the fields of a registration require of each other (docs/platform.md 2.5), one function a rule. */
+import { daysFromTo } from '../../ledger/business-day.ts';
 import type { BusinessDay } from '../../ledger/entry.ts';
+import { counted } from '../../ledger/text.ts';
 import { imageProblem, uploadPathProblem, type ImageRules } from '../../platform/upload-path.ts';
 import type { Problem } from '../../forms/problem.ts';
+import { SET_ASIDE_MAX } from '../reference/stored.ts';
 import { hasLatinLettersOnly, LIES_AHEAD } from '../../forms/text.ts';
+
+/** A list of the platform, as last stored. */
+export interface StoredList {
+  readonly codes: readonly string[];
+  readonly country: string;
+  /** The day in UTC on which it was read. */
+  readonly day: BusinessDay;
+  /** How many of its items could not be read. */
+  readonly setAside: number;
+}
+
+/** The lists that a registration is checked by, by their names in `--despite`. */
+export const CHECKED_LISTS = ['bank', 'payout_method'] as const;
+export type CheckedList = (typeof CHECKED_LISTS)[number];
 
 /** What the platform lists for the country of the bank, as last stored; null if nothing is stored. */
 export interface StoredReference {
-  readonly payoutMethods: readonly string[] | null;
-  readonly banks: readonly string[] | null;
+  readonly payoutMethods: StoredList | null;
+  readonly banks: StoredList | null;
   /** `WALLET` or `BANK`, by payout method. */
   readonly methodTypes?: ReadonlyMap<string, string | null> | null;
 }
@@ -17,6 +34,10 @@ export interface RuleContext extends ImageRules {
   readonly walletMethods: readonly string[];
   readonly reference: StoredReference;
   readonly today: BusinessDay;
+  /** Lists whose word does not count: what they do not have is a warning. */
+  readonly despite?: readonly CheckedList[];
+  /** Called with a list that would have refused the file. */
+  readonly onDespite?: (list: CheckedList) => void;
   /** Called with a suspicious value that the document allows. It is sent all the same. */
   readonly onWarning?: (warning: Problem) => void;
 }
@@ -33,7 +54,9 @@ export const NOT_TEXT = '\u0000';
 
 export interface RuleProblem extends Problem {
   /** Only a warning, as the document does not forbid it. */
-  readonly isWarning?: true;
+  readonly isWarning?: boolean;
+  /** The list that does not have the code. */
+  readonly list?: CheckedList;
 }
 type Rule = (field: FieldReader, context: RuleContext) => readonly RuleProblem[];
 
@@ -194,28 +217,46 @@ const images: Rule = (field, context) =>
     return problem === null ? [] : [{ path, problem }];
   });
 
-const SYNC = 'if it is new, run `daybook reference sync` first';
+/**
+ * What a code leads to that a stored list does not have. The list may be older than the code. One of which items could
+ * not be read proves nothing, so that is only a warning.
+ */
+function unlisted(
+  { list, path, nouns }: { readonly list: CheckedList; readonly path: string; readonly nouns: string },
+  { codes, country, day, setAside }: StoredList,
+  today: BusinessDay,
+  isOptional = false,
+): RuleProblem {
+  const days = Math.max(0, daysFromTo(day, today).length - 1);
+  const age = days === 0 ? 'today' : `${counted(days, 'day')} ago`;
+  const unread =
+    setAside === 0 ? '' : `, ${setAside === SET_ASIDE_MAX ? 'at least ' : ''}${setAside} could not be read`;
+  const isWarning = isOptional || setAside > 0;
+  const send = isWarning ? '' : `; to send it all the same, give \`--despite ${list}\``;
+  const problem =
+    `is none of the ${nouns} listed for ${country} on ${day}, ${age} (${codes.length} read${unread}). ` +
+    `If it is new, run \`daybook reference sync --country ${country}\`${send}`;
+  return { path, problem, list, isWarning };
+}
 
 /**
  * `payoutMethod`: a code from the payout_method catalog, which lists methods of paymentMode `LOCAL`
  * (docs/platform.md 4.2).
  */
-const payoutMethodListed = rule('payoutMethod', (field, { reference: { payoutMethods } }) => {
+const payoutMethodListed: Rule = (field, { reference: { payoutMethods }, today }) => {
   const method = field.text('payoutMethod');
-  if (!isLocal(field) || payoutMethods === null || method === undefined) return null;
-  return (
-    !payoutMethods.includes(method) &&
-    `is none of the payout methods the platform lists for the country; ${SYNC}`
-  );
-});
+  if (!isLocal(field) || payoutMethods === null || method === undefined) return [];
+  if (payoutMethods.codes.includes(method)) return [];
+  const list = { list: 'payout_method', path: 'payoutMethod', nouns: 'payout methods' } as const;
+  return [unlisted(list, payoutMethods, today)];
+};
 
 /** `bankCode`: bank codes are per country (docs/platform.md 2.2). */
-const bankListed: Rule = (field, { reference: { banks } }) => {
+const bankListed: Rule = (field, { reference: { banks }, today }) => {
   const bankCode = field.text('bankCode');
-  if (banks === null || bankCode === undefined || banks.includes(bankCode)) return [];
-  const problem = `is none of the banks the platform lists for the country; ${SYNC}`;
+  if (banks === null || bankCode === undefined || banks.codes.includes(bankCode)) return [];
   // With SWIFT a bankCode is not required, and the document does not say which banks are meant.
-  return isLocal(field) ? [{ path: 'bankCode', problem }] : warning('bankCode', problem);
+  return [unlisted({ list: 'bank', path: 'bankCode', nouns: 'banks' }, banks, today, !isLocal(field))];
 };
 
 /** `payoutType` has the same values as the catalog's `type`. The document does not say that they must be equal. */

@@ -5,6 +5,7 @@
 import { isIP } from 'node:net';
 import type { z } from 'zod';
 import {
+  extrasIn,
   fieldsOf,
   isFields,
   isGiven,
@@ -22,6 +23,7 @@ import {
   uploadPathProblem,
   type FilePathRules,
 } from '../../platform/upload-path.ts';
+import { NATURE_PROMPT_CODE } from '../../platform/wire.ts';
 import type { CodeLists } from '../../settings/settings.ts';
 import { CALLBACK_URL_CHARACTERS_MAX } from '../../store/notify-path.ts';
 import {
@@ -32,6 +34,9 @@ import {
   date,
   email,
   englishName,
+  isBareAddress,
+  isOwnNature,
+  natures,
   pastDate,
   phoneAreaCode,
   phoneNum,
@@ -120,10 +125,13 @@ const peopleOf = (rules: ApplicationRules) =>
   });
 
 /** The fields of businessNature (docs/platform.md 2.3). */
-const natureShape = ({ codeLists }: ApplicationRules): Shape => ({
+const natureShape = ({ codeLists }: ApplicationRules, given: readonly unknown[] = []): Shape => ({
   natureType: choice({ '0': 'goods trade', '1': 'services trade', [E_COMMERCE]: 'e-commerce' }),
-  natures: codes(codeLists.natures, 'natures'),
+  natures: natures(codeLists.natures, given),
 });
+
+const naturesIn = ({ businessNature }: Fields): readonly unknown[] =>
+  isFields(businessNature) ? listIn(businessNature, 'natures') : [];
 
 const neededIf = (isNeeded: boolean, schema: z.ZodType, missing: string): z.ZodType =>
   isNeeded ? required(schema, missing) : schema.optional();
@@ -177,7 +185,7 @@ function applicationShape(rules: ApplicationRules, fields: Fields): Shape {
       'is required, or DAYBOOK_PUBLIC_URL, from which one is made for each application',
     ),
     processVersion: processVersion.optional(),
-    businessNature: fieldsOf(natureShape(rules)),
+    businessNature: fieldsOf(natureShape(rules, naturesIn(fields))),
   };
 }
 
@@ -202,8 +210,7 @@ export function checkApplication(file: unknown, rules: ApplicationRules): Checke
   if (read.success) return { payload: read.data as unknown as ApplicationPayload };
   const problems = problemsOf(read.error.issues, (names, at) => {
     const known = namesAt(at, rules);
-    const problem = 'is no field of the platform’s document';
-    return names.map((name) => unknownField(name, { at, known, problem }));
+    return names.map((name) => unknownField(name, known, at));
   });
   return { problems };
 }
@@ -264,19 +271,39 @@ const swappedImages = (file: Fields): Problem[] =>
 
 /**
  * `OTHER` is the catalog's prompt to enter a name (docs/platform.md 2.2). It is not known whether the appendix has it
- * as a code. The list in the settings decides. Without a list there is a warning.
+ * as a code, or in which place the name goes. Without a list in the settings, and for each name there is a warning.
  */
-function otherNature({ businessNature }: Fields, list: readonly string[] | null): Problem[] {
-  const at = isFields(businessNature) ? listIn(businessNature, 'natures').indexOf('OTHER') : -1;
-  if (at === -1 || list !== null) return [];
-  const problem = 'is the catalog’s prompt to enter a nature; the platform may ask which one is meant';
-  return [{ path: `businessNature.natures[${at}]`, problem }];
+function otherNature(file: Fields, list: readonly string[] | null): Problem[] {
+  const given = naturesIn(file);
+  const at = given.indexOf(NATURE_PROMPT_CODE);
+  if (at === -1) return [];
+  const warn = (index: number, problem: string): Problem => ({
+    path: `businessNature.natures[${index}]`,
+    problem,
+  });
+  const own = given.flatMap((nature, index) =>
+    typeof nature === 'string' && isOwnNature(nature, list)
+      ? [warn(index, `is no code; it is sent as the nature that ${NATURE_PROMPT_CODE} asks for`)]
+      : [],
+  );
+  if (own.length > 0 || list !== null) return own;
+  return [warn(at, 'is the catalog’s prompt to enter a nature; the platform may ask which one is meant')];
 }
+
+const bareAddresses = (file: Fields): Problem[] =>
+  ['companyWebsite', 'webSiteOrApp'].flatMap((path) => {
+    const value = file[path];
+    return typeof value === 'string' && isBareAddress(value)
+      ? [{ path, problem: 'has no https:// before it; it is sent as written' }]
+      : [];
+  });
 
 /** Warnings in the document's order. `natures` is the list of codes in the settings, or null. */
 const odditiesIn = (file: Fields, natures: readonly string[] | null): Problem[] => [
   ...swappedImages(file),
+  ...bareAddresses(file),
   ...otherNature(file, natures),
+  ...extrasIn(file),
 ];
 
 /** A list of at least one path, without repeats. */

@@ -4,6 +4,7 @@
  */
 import { isCountryCode } from '../../ledger/countries.ts';
 import type { BusinessDay } from '../../ledger/entry.ts';
+import { NATURE_PROMPT_CODE } from '../../platform/wire.ts';
 import {
   listOf,
   charactersIn,
@@ -18,6 +19,8 @@ import {
 
 const URL_CHARACTERS_MAX = 255;
 const CODE_CHARACTERS_MAX = 64;
+/** A limit of our own. */
+const NATURE_CHARACTERS_MAX = 255;
 const COUNTRY_CHARACTERS_MAX = 60;
 const DATE_CHARACTERS_MAX = 10;
 
@@ -73,8 +76,17 @@ export const englishName = text(255, (name) =>
     : 'is no English name: it takes letters of the Latin alphabet',
 );
 
+/** An address as people write it, with or without a scheme. */
 const isWebAddress = (value: string): boolean =>
-  /^https?:\/\//i.test(value) && URL.canParse(value) && new URL(value).hostname.includes('.');
+  /^https?:\/\//i.test(value)
+    ? URL.canParse(value) && new URL(value).hostname.includes('.')
+    : isBareAddress(value);
+
+/** An address without a scheme: a host with a domain that has letters, and a path. */
+export const isBareAddress = (value: string): boolean =>
+  /^[^\s:/?#@\\]+(?::\d+)?(?:[/?#]\S*)?$/.test(value) &&
+  URL.canParse(`https://${value}`) &&
+  /\.[a-z][a-z0-9-]+$/i.test(new URL(`https://${value}`).hostname);
 export const webAddress = text(URL_CHARACTERS_MAX, (value) =>
   isWebAddress(value) ? null : 'is no URL, like https://www.company.example',
 );
@@ -118,5 +130,21 @@ function wrongCode(code: string, list: readonly string[] | null, field: string):
 /** A list of codes. Without `list`, everything of the form of a code is taken. */
 export function codes(list: readonly string[] | null, field: string) {
   const code = text(CODE_CHARACTERS_MAX, (value) => wrongCode(value, list, field));
+  return listOf({ element: () => code });
+}
+
+/** Whether a text among natures is none of their codes. */
+export const isOwnNature = (nature: string, list: readonly string[] | null): boolean =>
+  wrongCode(nature, list, 'natures') !== null;
+
+/** Codes of natures. Next to `OTHER`, which asks for the name of a nature, any text may be one (docs/platform.md 2.2). */
+export function natures(list: readonly string[] | null, given: readonly unknown[]) {
+  const takesNames = given.includes(NATURE_PROMPT_CODE) && !isOwnNature(NATURE_PROMPT_CODE, list);
+  if (takesNames) return listOf({ element: () => text(NATURE_CHARACTERS_MAX) });
+  const hint = list === null ? `; give ${NATURE_PROMPT_CODE} as well to name a nature of its own` : '';
+  const code = text(CODE_CHARACTERS_MAX, (value) => {
+    const wrong = wrongCode(value, list, 'natures');
+    return wrong === null ? null : `${wrong}${hint}`;
+  });
   return listOf({ element: () => code });
 }

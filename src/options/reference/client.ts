@@ -4,9 +4,14 @@
  */
 import { storableText } from '../../ledger/text.ts';
 import { PlatformReplyInvalid } from '../../platform/errors.ts';
-import { cameOf, isPrintable, openReply, type ReplyFields } from '../../platform/reply.ts';
+import { cameOf, isPrintable, jsonIn, openReply, type ReplyFields } from '../../platform/reply.ts';
 import type { ReplyContext, Transport } from '../../platform/transport.ts';
-import { META_TYPES_BY_COUNTRY, NOTHING_FOUND_CODE, type MetaType } from '../../platform/wire.ts';
+import {
+  META_TYPES_BY_COUNTRY,
+  NATURE_PROMPT_CODE,
+  NOTHING_FOUND_CODE,
+  type MetaType,
+} from '../../platform/wire.ts';
 
 /** A limit of our own, as the document has none. Anything longer is no code. */
 const CODE_CHARACTERS_MAX = 64;
@@ -14,6 +19,8 @@ const CODE_CHARACTERS_MAX = 64;
 const NAME_CHARACTERS_MAX = 500;
 /** No country has more than a few thousand banks. */
 const LIST_LENGTH_MAX = 50_000;
+/** How deep JSON text may lie in JSON text. */
+const TEXTS_MAX = 3;
 
 const REPLY = { expected: ['metaDataList'], data: ['metaDataList'] };
 
@@ -91,17 +98,43 @@ function nameNotice(name: string): string | null {
   return name.length > NAME_CHARACTERS_MAX ? `has more than ${NAME_CHARACTERS_MAX} characters` : null;
 }
 
+/** What is in a text of JSON, or in one within it; an empty text holds nothing. */
+function unfolded(value: unknown): unknown {
+  let inner = value;
+  for (let depth = 0; typeof inner === 'string' && depth < TEXTS_MAX; depth += 1)
+    inner = inner.trim() === '' ? null : jsonIn(inner);
+  return inner;
+}
+
 /**
- * The list's elements. The document describes an object and shows an array (docs/platform.md 2.2), so either may
- * come.
+ * The list's elements; null if it is none. The document describes an object and shows an array (docs/platform.md 2.2),
+ * so either may come, or JSON text of them. Null is a list of nothing.
  */
 function elementsOf(metaDataList: unknown): readonly unknown[] | null {
-  if (Array.isArray(metaDataList)) return metaDataList as unknown[];
-  if (typeof metaDataList !== 'object' || metaDataList === null) return null;
-  if ('code' in metaDataList) return [metaDataList];
-  const values: unknown[] = Object.values(metaDataList);
+  const list = unfolded(metaDataList);
+  if (list === null) return [];
+  if (Array.isArray(list))
+    return list.map((element: unknown) =>
+      typeof element === 'string' && element.trimStart().startsWith('{') ? unfolded(element) : element,
+    );
+  if (typeof list !== 'object') return null;
+  if ('code' in list) return [list];
+  const values: unknown[] = Object.values(list);
   const [only] = values;
-  return values.length === 1 && Array.isArray(only) ? (only as unknown[]) : values;
+  return values.length === 1 && Array.isArray(only) ? (only as unknown[]) : itemsByCode(list);
+}
+
+/**
+ * Items or names by their codes; null if it is neither. A field of an error has a text, too, but no digit in its name:
+ * all codes of a list without types have one, except for the prompt.
+ */
+function itemsByCode(list: object): readonly unknown[] | null {
+  const entries = Object.entries(list) as [string, unknown][];
+  if (entries.some(([, value]) => typeof value !== 'string' && value !== null))
+    return entries.map(([code, item]) => (typeof item === 'object' ? { code, ...item } : item));
+  return entries.every(([code]) => /\d/.test(code) || code === NATURE_PROMPT_CODE)
+    ? entries.map(([code, name]) => ({ code, name }))
+    : null;
 }
 
 const codeOf = (element: unknown): string | null => {
@@ -111,7 +144,9 @@ const codeOf = (element: unknown): string | null => {
 
 /** The items of a reply (docs/platform.md 2.2), without the one that means 'nothing found'. */
 function listOf(text: string, context: ReplyContext, query: ListQuery): MetaList {
-  const elements = elementsOf(openReply(text, context, REPLY).field('metaDataList'));
+  const { layers, field } = openReply(text, context, REPLY);
+  const isThere = layers.some((layer) => 'metaDataList' in layer);
+  const elements = elementsOf(field('metaDataList') ?? (isThere ? null : undefined));
   if (elements === null)
     throw new PlatformReplyInvalid(`metaDataList is no list: ${cameOf(text, context.excerpt)}`);
   if (elements.length > LIST_LENGTH_MAX) {

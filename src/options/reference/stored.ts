@@ -51,7 +51,7 @@ export interface ReadList {
 }
 
 /** Most items set aside that are kept, and the most characters kept of each. */
-const SET_ASIDE_MAX = 100;
+export const SET_ASIDE_MAX = 100;
 const RAW_CHARACTERS_MAX = 2_000;
 
 /** Codes of the items that changed, in order. */

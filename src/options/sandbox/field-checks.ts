@@ -74,10 +74,19 @@ export class Refused extends Error {
   }
 }
 
-/** The body, read by the schema. Throws `Refused` that names the first field that breaks a rule of the document. */
-export function accepted<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
+/**
+ * The body, read by the schema. Throws `Refused` that names the first field that breaks a rule of the document. With
+ * `furtherFields`, a field that the document does not have breaks none.
+ */
+export function accepted<Schema extends z.ZodType>(
+  schema: Schema,
+  body: unknown,
+  furtherFields = false,
+): z.output<Schema> {
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;
-  const { path, message } = parsed.error.issues[0]!;
+  const issue = parsed.error.issues.find(({ code }) => !furtherFields || code !== 'unrecognized_keys');
+  if (issue === undefined) return body as z.output<Schema>;
+  const { path, message } = issue;
   throw new Refused(400, 'E40000', `${path.join('.')}: ${message}`);
 }

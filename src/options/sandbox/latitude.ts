@@ -34,6 +34,8 @@ export const latitudeSchema = z.strictObject({
   rejectionCode: z.string().min(1).default('E30001'),
   /** How a notification is written: JSON; a form with its fields, or with JSON in one field; JSON in GBK. */
   pushBody: z.enum(['json', 'form', 'field', 'gbk']).default('json'),
+  /** Takes requests with fields that the document does not show (sp1101, sp1401). */
+  furtherFields: z.boolean().default(false),
   /** A list of sp2502: an array, the items by code, only their names by code, or an array as JSON text. */
   catalogue: z.enum(['array', 'object', 'map', 'text']).default('array'),
   /** What sp2502 answers where nothing is found: the item for it, an empty array, or null. */

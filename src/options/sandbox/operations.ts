@@ -109,6 +109,7 @@ function operationsOf({ scenario, striker, merchants, reviews }: Operating): Ope
     const items = itemsOf(scenario.reference, kind, country);
     return items.length === 0 ? undefined : items.map(({ code }) => code);
   };
+  const { furtherFields } = scenario.latitude;
   const registration = registrationSchema({
     walletMethods: scenario.walletMethods,
     catalog,
@@ -146,7 +147,7 @@ function operationsOf({ scenario, striker, merchants, reviews }: Operating): Ope
       isSubmission: true,
       answer: (request) => {
         fromAgent(request);
-        const sent = accepted(applicationSchema, request.body);
+        const sent = accepted(applicationSchema, request.body, furtherFields);
         if (sent.referralChannel !== scenario.agent.referralChannel)
           throw new Refused(400, 'E40000', 'referralChannel: is no agent (docs/platform.md 5)');
         return reviews.apply(sent);
@@ -158,7 +159,7 @@ function operationsOf({ scenario, striker, merchants, reviews }: Operating): Ope
       bodyBytesMax: BODY_WITH_IMAGES_BYTES_MAX,
       answer: async (request) => {
         const merchantNo = merchantOf(request);
-        const reply = await reviews.register(merchantNo, accepted(registration, request.body));
+        const reply = await reviews.register(merchantNo, accepted(registration, request.body, furtherFields));
         return striker.strikes('contradictoryCodesEvery') ? { ...reply, respCode: 'E20001' } : reply;
       },
     },

@@ -31,6 +31,7 @@ const PROXY: File = {
   proxyBankSwiftCode: 'CHASUS33XXX',
 };
 const UPLOAD = '/upload/2026/03/4711.pdf';
+const PASSED_ON = 'put it under `extra` to send it as it is';
 const BASE64 = 'QUJD'.repeat(30);
 const PNG = `iVBORw0KGgoAAAANSUhEUg${'AAAAEAAA'.repeat(10)}==`;
 const JPEG = `/9j/4AAQSkZJRgABAQEA${'YABgAAD/'.repeat(10)}`;
@@ -68,7 +69,7 @@ export const RULES: readonly Case[] = [
         { ...without(ENTERPRISE, 'bizMode', 'accountNo'), colour: 'red' },
         'accountNo is required',
         'bizMode is required',
-        "colour is no field of the platform's document",
+        `colour is no field of the platform’s document; ${PASSED_ON}`,
       ],
     ],
   ],
@@ -89,11 +90,41 @@ export const RULES: readonly Case[] = [
     [
       [
         { ...ENTERPRISE, acountNo: '1' },
-        "acountNo is no field of the platform's document; did you mean accountNo?",
+        'acountNo is no field of the platform’s document; did you mean accountNo?',
       ],
       [
         { ...ENTERPRISE, '1984-02-29 Erika!': '' },
-        "(unreadable name) is no field of the platform's document",
+        `(unreadable name) is no field of the platform’s document; ${PASSED_ON}`,
+      ],
+    ],
+  ],
+  [
+    '2.5 fields that the document does not name: under extra, as they are',
+    [
+      { ...ENTERPRISE, extra: { channel: 'web', limits: [{ day: 1.5, hint: null }], 'x-note': '' } },
+      { ...INDIVIDUAL, extra: null },
+      { ...INDIVIDUAL, extra: {} },
+    ],
+    [
+      [{ ...ENTERPRISE, extra: ['channel'] }, 'extra must be a mapping of fields'],
+      ...['accountNo', 'callbackUrl', 'merOrderNo', 'firstName', 'bizMode'].map(
+        (name) =>
+          [
+            { ...ENTERPRISE, extra: { channel: 'web', [name]: 'x' } },
+            `extra names ${name}, a field of the platform’s document; give it in its own place`,
+          ] as const,
+      ),
+      [
+        { ...ENTERPRISE, extra: { id: 12345678901234567890 } },
+        'extra has a number in id that would not keep its digits; put it in quotes',
+      ],
+      [
+        { ...ENTERPRISE, extra: { ids: [{ rate: Number.NaN }] } },
+        'extra has a number in ids that would not keep its digits; put it in quotes',
+      ],
+      [
+        { ...ENTERPRISE, extra: { extra: 1 } },
+        'extra names extra, a field of the platform’s document; give it in its own place',
       ],
     ],
   ],

@@ -12,6 +12,9 @@ import {
 } from './cases.ts';
 import { ENTERPRISE, INDIVIDUAL, without } from './files.ts';
 
+/** A list as stored two days before. */
+const listed = (...codes: string[]) => ({ codes, country: 'HK', day: '2026-03-08', setAside: 0 });
+
 const check = (file: unknown, reference = NO_REFERENCE) => checkRegistration(file, { ...CONTEXT, reference });
 
 /** All problems of a file, as `path problem`. */
@@ -92,8 +95,10 @@ describe('what the document leaves open', () => {
 
   it('the bank of a SWIFT payee need not be in the list', () => {
     const file = { ...SWIFT_ENTERPRISE, bankCode: 'HK999' };
-    expect(warningsOf(file, { banks: ['HK004'] })).toEqual([expect.stringContaining('bankCode is none of')]);
-    expect(warningsOf(file, { banks: ['HK999'] })).toEqual([]);
+    expect(warningsOf(file, { banks: listed('HK004') })).toEqual([
+      expect.stringContaining('bankCode is none of'),
+    ]);
+    expect(warningsOf(file, { banks: listed('HK999') })).toEqual([]);
   });
 
   it('payoutType need not be the type in the list for that method', () => {
@@ -108,14 +113,49 @@ describe('what the document leaves open', () => {
 });
 
 describe('stored reference data', () => {
-  const reference = { payoutMethods: ['HK_FPS', 'SEPA'], banks: ['HK004'] };
+  const reference = { payoutMethods: listed('HK_FPS', 'SEPA'), banks: listed('HK004') };
 
   it('decides which payoutMethod and bankCode are accepted, if it is stored', () => {
     expect(problemsOf(ENTERPRISE, reference)).toEqual([]);
     expect(problemsOf({ ...ENTERPRISE, payoutMethod: 'HK_CHATS', bankCode: 'HK999' }, reference)).toEqual([
-      'payoutMethod is none of the payout methods the platform lists for the country; if it is new, run `daybook reference sync` first',
-      'bankCode is none of the banks the platform lists for the country; if it is new, run `daybook reference sync` first',
+      'payoutMethod is none of the payout methods listed for HK on 2026-03-08, 2 days ago (2 read). If it is new, run `daybook reference sync --country HK`; to send it all the same, give `--despite payout_method`',
+      'bankCode is none of the banks listed for HK on 2026-03-08, 2 days ago (1 read). If it is new, run `daybook reference sync --country HK`; to send it all the same, give `--despite bank`',
     ]);
+  });
+
+  it('of which items could not be read is no proof: what it does not have is a warning', () => {
+    const banks = { ...listed('HK004', 'HK005'), setAside: 3 };
+    const found: string[] = [];
+    const checked = checkRegistration(
+      { ...ENTERPRISE, bankCode: 'HK999' },
+      {
+        ...CONTEXT,
+        reference: { ...NO_REFERENCE, banks },
+        onWarning: ({ problem }) => void found.push(problem),
+      },
+    );
+    expect(checked).toHaveProperty('registration');
+    expect(found).toEqual([
+      'is none of the banks listed for HK on 2026-03-08, 2 days ago (2 read, 3 could not be read). If it is new, run `daybook reference sync --country HK`',
+    ]);
+  });
+
+  it('is overruled by the list’s name, and by no other', () => {
+    const overruled: string[] = [];
+    const despite = (...names: ('bank' | 'payout_method')[]) =>
+      checkRegistration(
+        { ...ENTERPRISE, bankCode: 'HK999' },
+        {
+          ...CONTEXT,
+          reference: { ...NO_REFERENCE, ...reference },
+          despite: names,
+          onDespite: (what) => void overruled.push(what),
+        },
+      );
+    expect(despite('payout_method')).toHaveProperty('problems');
+    expect(overruled).toEqual([]);
+    expect(despite('payout_method', 'bank')).toHaveProperty('registration');
+    expect(overruled).toEqual(['bank']);
   });
 
   it('has no effect if it is not stored, nor on WIRE, which is not among the LOCAL methods', () => {
@@ -190,7 +230,7 @@ describe('a check', () => {
     let refused = 0;
     fc.assert(
       fc.property(file, (fields) => {
-        const found = problemsOf(fields, { payoutMethods: ['HK_FPS'], banks: ['HK004'] });
+        const found = problemsOf(fields, { payoutMethods: listed('HK_FPS'), banks: listed('HK004') });
         expect(found.join()).not.toContain(MARK);
         if (found.length > 0 && JSON.stringify(fields).includes(MARK)) refused += 1;
       }),

@@ -111,7 +111,7 @@ describe('beneficiary', () => {
     await save('bank', 'HK012');
     const ended = await run(['check', await written(ENTERPRISE)]);
     expect(ended.code).toBe(2);
-    expect(ended.stderr).toContain('  bankCode is none of the banks the platform lists for the country');
+    expect(ended.stderr).toContain('  bankCode is none of the banks listed for HK on ');
     expect(ended.stderr).not.toContain('payoutMethod');
     await save('bank', 'HK004');
     expect((await run(['check', await written({ ...ENTERPRISE, bankCode: 'HK004' })])).code).toBe(0);

@@ -48,6 +48,7 @@ describe('the sandbox accepts what the check accepts', () => {
       const { url } = await sandbox({
         walletMethods: [...CONTEXT.walletMethods],
         reference: { bank: {}, payout_method: {} },
+        latitude: { furtherFields: true },
       });
       const { beneficiary } = await registerBeneficiary(
         depsTo(url),

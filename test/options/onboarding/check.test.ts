@@ -11,6 +11,13 @@ const problemsOf = (file: unknown, change: Partial<ApplicationRules> = {}) => {
 const reported = (file: unknown, change: Partial<ApplicationRules> = {}) =>
   problemsOf(file, change).map(({ path: at, problem }) => `${at} ${problem}`);
 
+/** What is sent of a file that is accepted. */
+const payload = (file: unknown): unknown => {
+  const checked = checkApplication(file, rules());
+  expect(checked).toHaveProperty('payload');
+  return 'payload' in checked ? checked.payload : null;
+};
+
 /** The warnings for a file that is accepted. */
 const warnings = (file: unknown, change: Partial<ApplicationRules> = {}) => {
   const found: string[] = [];
@@ -138,7 +145,14 @@ const FIELDS: readonly Case[] = [
   ['certificate', [path('one'), path('two')], null],
   ['certificate', path('one'), 'must be a list'],
   ['companyWebsite', at(255, '/').replace('a'.repeat(30), 'https://www.example.com/aaaaaa'), null],
-  ['companyWebsite', 'www.example.com', 'is no URL, like https://www.company.example'],
+  ['companyWebsite', 'www.example.com', null],
+  ['companyWebsite', 'Example.com:8080/en?x=1', null],
+  ['companyWebsite', 'bücher.example/de', null],
+  ['companyWebsite', 'example', 'is no URL, like https://www.company.example'],
+  ['companyWebsite', 'info@example.com', 'is no URL, like https://www.company.example'],
+  ['companyWebsite', 'www.example.com and more', 'is no URL, like https://www.company.example'],
+  ['companyWebsite', '3.14', 'is no URL, like https://www.company.example'],
+  ['webSiteOrApp', 'shop.example.com/en', null],
   ['companyWebsite', `https://example.com/${letters(236)}`, tooLong(255)],
   ['companyWebsite', 'ftp://example.com', 'is no URL, like https://www.company.example'],
   ['webSiteOrApp', 'http://shop.example.com', null],
@@ -323,6 +337,86 @@ describe('OTHER among natures', () => {
     expect(reported(file, lists(['101']))).toEqual([
       'businessNature.natures[1] is not among natures in PLATFORM_CODE_LISTS',
     ]);
+  });
+});
+
+describe('a nature of its own', () => {
+  const own = (natures: unknown[]) => withNature({ natures });
+  const NAME = 'Aquarium plants & fish';
+
+  it('is taken next to OTHER, with a warning', () => {
+    for (const natures of [
+      ['OTHER', NAME],
+      ['101', NAME, 'OTHER'],
+      ['OTHER', '水族'],
+    ]) {
+      expect(reported(own(natures))).toEqual([]);
+      expect(payload(own(natures))).toMatchObject({ businessNature: { natures } });
+    }
+    expect(warnings(own(['OTHER', NAME]))).toEqual([
+      'businessNature.natures[1] is no code; it is sent as the nature that OTHER asks for',
+    ]);
+  });
+
+  it('is no code without OTHER', () => {
+    expect(reported(own(['101', NAME]))).toEqual([
+      'businessNature.natures[1] is no code: letters and digits, with dots, dashes or underscores between them; ' +
+        'give OTHER as well to name a nature of its own',
+    ]);
+  });
+
+  it('is taken with a list of codes that has OTHER, and no other list', () => {
+    const lists = (natures: string[]) => ({ codeLists: { ...rules().codeLists, natures } });
+    expect(reported(own(['OTHER', NAME]), lists(['101', 'OTHER']))).toEqual([]);
+    expect(warnings(own(['OTHER', NAME]), lists(['101', 'OTHER']))).toHaveLength(1);
+    expect(reported(own(['OTHER', NAME]), lists(['101']))).toHaveLength(2);
+    expect(reported(own(['OTHER', letters(256)]))).toEqual([`businessNature.natures[1] ${tooLong(255)}`]);
+  });
+});
+
+describe('a website without a scheme', () => {
+  it.each(['companyWebsite', 'webSiteOrApp'])('as %s is sent as written, with a warning', (field) => {
+    const file = application({ [field]: 'www.example.com/en' });
+    expect(payload(file)).toMatchObject({ [field]: 'www.example.com/en' });
+    expect(warnings(file)).toEqual([`${field} has no https:// before it; it is sent as written`]);
+    expect(warnings(application({ [field]: 'https://www.example.com' }))).toEqual([]);
+  });
+});
+
+describe('fields that the document does not name', () => {
+  const file = application({
+    extra: { channel: 'web' },
+    businessNature: { natureType: '0', natures: ['101'], extra: { share: [0.5, null] } },
+    customerId: [person('Ada Wong', { extra: { pep: '0' } })],
+  });
+
+  it('are passed on as they are, in their place, and listed', () => {
+    expect(reported(file)).toEqual([]);
+    const sent = payload(file);
+    expect(sent).toMatchObject({
+      channel: 'web',
+      businessNature: { natures: ['101'], share: [0.5, null] },
+      customerId: [{ certName: 'Ada Wong', pep: '0' }],
+    });
+    expect(JSON.stringify(sent)).not.toContain('extra');
+    expect(warnings(file)).toEqual([
+      'customerId[0].extra.pep is no field of the platform’s document; it is sent as it is',
+      'businessNature.extra.share is no field of the platform’s document; it is sent as it is',
+      'extra.channel is no field of the platform’s document; it is sent as it is',
+    ]);
+  });
+
+  it('never take the place of one that it names', () => {
+    expect(reported(application({ extra: { callbackUrl: 'https://x.example/' } }))).toEqual([
+      'extra names callbackUrl, a field of the platform’s document; give it in its own place',
+    ]);
+    expect(reported(application({ director: [person('Ben Lee', { extra: { certNo: '1' } })] }))).toEqual([
+      'director[0].extra names certNo, a field of the platform’s document; give it in its own place',
+    ]);
+    expect(reported(application({ extra: { 'Ada Wong 1980!': 1, nested: { id: 2 ** 60 } } }))).toEqual([
+      'extra has a number in nested that would not keep its digits; put it in quotes',
+    ]);
+    expect(warnings(application({ extra: { 'Ada Wong 1980!': 1 } })).join()).not.toContain('Ada');
   });
 });
 
@@ -513,7 +607,7 @@ describe('a file with many problems', () => {
       `shareholder[0].certificates[0] is a local file name; ${UPLOADED}`,
       'shareholder[1] is empty',
       'noticeMarker must be one of 0 (no), 1 (yes), in quotes',
-      'emailAddress is no field of the platform’s document',
+      'emailAddress is no field of the platform’s document; put it under `extra` to send it as it is',
     ]);
   });
 

@@ -55,6 +55,45 @@ describe('the reply', () => {
     expect((await list(items())).items).toEqual([]);
   });
 
+  test.each<[string, string]>([
+    ['null', '{"metaDataList":null}'],
+    ['null within data', '{"code":"S00000","data":{"metaDataList":null}}'],
+    ['empty text', '{"metaDataList":""}'],
+    ['JSON text of null', '{"metaDataList":"null"}'],
+    ['JSON text of an empty list', '{"metaDataList":"[]"}'],
+    ['an empty object', '{"metaDataList":{}}'],
+    ['the item ALL by its code', '{"metaDataList":{"ALL0000001":"ALL"}}'],
+  ])('an empty list may come as %s', async (_, reply) => {
+    expect(await list(reply)).toMatchObject({ items: [], setAside: [], notices: [] });
+  });
+
+  test.each<[string, string, ListQuery]>([
+    ['a reply without the list', '{"code":"S00000","data":null}', BANKS],
+    ['an error in place of the list', '{"metaDataList":{"message":"system busy"}}', { metaType: 'purpose' }],
+    ['a text that is no list', '{"metaDataList":"system busy"}', { metaType: 'purpose' }],
+    ['broken JSON text', '{"metaDataList":"[{\\"code\\":"}', { metaType: 'purpose' }],
+    ['a number', '{"metaDataList":0}', { metaType: 'purpose' }],
+    ['names by code of methods, which need a type', '{"metaDataList":{"PAY1":"Pay"}}', METHODS],
+  ])('%s is not read as an empty list', async (_, reply, query) => {
+    expect(await rejection(list(reply, query))).toBeInstanceOf(PlatformReplyInvalid);
+  });
+
+  test('codes and names keep their digits as JSON text, too', async () => {
+    const metaDataList = '[{"code":12345678901234567890,"name":7.10},{"code":"007","name":"Bond"}]';
+    expect((await list({ metaDataList }, { metaType: 'purpose' })).items).toEqual([
+      { code: '12345678901234567890', name: '7.10', type: null },
+      { code: '007', name: 'Bond', type: null },
+    ]);
+  });
+
+  test('the prompt is an item of names by code', async () => {
+    const { items: kept } = await list(
+      { metaDataList: { 101: 'Toys', OTHER: 'Please enter' } },
+      { metaType: 'business_nature' },
+    );
+    expect(kept.map(({ code }) => code)).toEqual(['101', 'OTHER']);
+  });
+
   test('two equal items count once', async () => {
     const bank = { code: 'CN1', name: 'One' };
     expect((await list(items(bank, bank))).items).toHaveLength(1);
@@ -67,6 +106,15 @@ describe('the reply', () => {
     ['described as an object: the item itself', { metaDataList: ONE }],
     ['described as an object: a list within', { metaDataList: { items: [ONE] } }],
     ['described as an object: item by item', { metaDataList: { CN1: ONE } }],
+    [
+      'described as an object: by code, which items do not repeat',
+      { metaDataList: { CN1: { name: 'One' } } },
+    ],
+    ['described as an object: names by code', { metaDataList: { CN1: 'One' } }],
+    ['as JSON text', { metaDataList: JSON.stringify([ONE]) }],
+    ['as JSON text of names by code', { code: 0, data: { metaDataList: JSON.stringify({ CN1: 'One' }) } }],
+    ['as JSON text of JSON text', { metaDataList: JSON.stringify(JSON.stringify([ONE])) }],
+    ['as a list of JSON texts', { metaDataList: [JSON.stringify(ONE)] }],
   ])('may come %s', async (_, reply) => {
     expect((await list(reply)).items).toEqual([{ ...ONE, type: null }]);
   });
@@ -131,7 +179,6 @@ describe('the reply', () => {
 
   test.each<[string, unknown, ListQuery, string]>([
     ['no list', { metaDataList: 'CN1' }, BANKS, 'metaDataList is no list'],
-    ['null for a list', { metaDataList: null }, BANKS, 'metaDataList is no list'],
     [
       'a list of which no item can be kept',
       items({ code: 'US1', name: 'y' }),

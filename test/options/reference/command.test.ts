@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { sandbox } from '../sandbox/support.ts';
-import { freshDatabase } from '../../support/database.ts';
+import { emptyTables, freshDatabase } from '../../support/database.ts';
 import { daybook, type Env } from '../../cli/daybook.ts';
 
 const BANKS = [
@@ -12,6 +12,7 @@ let database: Awaited<ReturnType<typeof freshDatabase>>;
 beforeAll(async () => {
   database = await freshDatabase();
 });
+beforeEach(() => emptyTables(database.db));
 afterAll(() => database.close());
 
 const run = (args: readonly string[], env: Env) =>
@@ -78,4 +79,31 @@ describe('reference', () => {
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toContain(said);
   });
+});
+
+describe('a list in each form that the sandbox plays', () => {
+  const bank = { CN: BANKS };
+  test.each(['array', 'object', 'map', 'text'] as const)('%s is the same list', async (catalogue) => {
+    const { url } = await sandbox({ reference: { bank }, latitude: { catalogue, envelope: 'data' } });
+    const synced = await run(['reference', 'sync', '--country', 'CN'], { PLATFORM_BASE_URL: url });
+    expect(synced.stdout).toMatch(/^bank of CN +2 +2$/m);
+    const listed = await run(['reference', 'list', 'bank', '--country', 'CN', '--json'], {});
+    expect(JSON.parse(listed.stdout)).toMatchObject({
+      lists: [{ itemCount: 2 }],
+      items: [
+        { code: 'CN1', name: 'One', hasExited: false },
+        { code: 'CN2', name: 'Two', hasExited: false },
+      ],
+    });
+  });
+
+  test.each(['item', 'array', 'null'] as const)(
+    'nothing found as %s is an empty list',
+    async (nothingFound) => {
+      const { url } = await sandbox({ reference: { bank }, latitude: { nothingFound } });
+      const synced = await run(['reference', 'sync', '--country', 'AQ'], { PLATFORM_BASE_URL: url });
+      expect(synced.stdout).toMatch(/^bank of AQ +0$/m);
+      expect(synced.stdout).toMatch(/^payout_method of AQ +0$/m);
+    },
+  );
 });

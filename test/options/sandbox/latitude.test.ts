@@ -127,6 +127,15 @@ test.each([
   expect((await post('sp2502', { metaType: 'bank', countryCode: 'AQ' })).reply).toEqual({ metaDataList });
 });
 
+test('fields that the document does not show are refused, unless they may be sent', async () => {
+  const further = enterprise({ channel: 'web' });
+  expect((await (await sandbox()).register(further)).status).toBe(400);
+  const { register, apply } = await sandbox({ latitude: { furtherFields: true } });
+  expect((await register(further)).status).toBe(200);
+  expect((await apply(application({ channel: 'web' }))).status).toBe(200);
+  expect((await register({ ...further, accountNo: '', merOrderNo: 'B-3' })).status).toBe(400);
+});
+
 test('a known number may be refused', async () => {
   const { register, acted } = await sandbox({ latitude: { knownNumber: 'refusal' } });
   expect((await register(enterprise())).status).toBe(200);
