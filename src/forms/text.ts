@@ -94,7 +94,7 @@ export function fieldsOf(shape: Readonly<Record<string, z.ZodType>>) {
     (value) => (isFields(value) ? withoutBlanks(value, names) : value),
     z
       .strictObject({ ...shape, [EXTRA]: extraFields(names).optional() }, MAPPING)
-      .transform(({ [EXTRA]: extra, ...fields }) => ({ ...fields, ...(extra as Fields | undefined) })),
+      .transform(({ [EXTRA]: extra, ...fields }) => ({ ...fields, ...extra })),
   );
 }
 

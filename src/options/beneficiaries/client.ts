@@ -1,5 +1,5 @@
 /** sp1401, register a beneficiary: submits one under its order number, repeatedly if needed (docs/platform.md 4.4). */
-import { PlatformRejected, PlatformReplyInvalid } from '../../platform/errors.ts';
+import { PlatformRejected, PlatformReplyInvalid, saying, type PlatformError } from '../../platform/errors.ts';
 import type { MerchantAccess } from '../../platform/ledger-reader.ts';
 import {
   cameOf,
@@ -96,7 +96,8 @@ function registrationOf(text: string, context: ReplyContext, payload: object): R
   const respCode = codeIn(reply, refusal);
   if (refusal !== null) {
     const status = statusDespite(reply);
-    if (status === undefined) throw refusedBy(refusal, text, context.excerpt);
+    if (status === undefined)
+      throw naming(referenceOf(reply, 'bizFlowNo'), refusedBy(refusal, text, context.excerpt));
     return replyIn(reply, payload, { status, respCode, contradiction: saysNo(refusal) });
   }
   const status = statusOf(reply) ?? (isAcceptance(respCode) ? UNDER_REVIEW : undefined);
@@ -106,6 +107,10 @@ function registrationOf(text: string, context: ReplyContext, payload: object): R
   }
   return replyIn(reply, payload, { status, respCode, contradiction: null });
 }
+
+/** The refusal with the number that the platform gave it. */
+const naming = (bizFlowNo: string | null, refusal: PlatformRejected): PlatformError =>
+  bizFlowNo === null ? refusal : saying(`${refusal.message}; it has bizFlowNo ${bizFlowNo}`, refusal);
 
 const saysNo = (field: string): string =>
   `the reply gives a state, but its ${field} has no value that means success (PLATFORM_SUCCESS_CODES)`;

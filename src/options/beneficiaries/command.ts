@@ -76,7 +76,8 @@ function addRegister(beneficiary: Command): void {
     )
     .addHelpText(
       'after',
-      '\nmerOrderNo in the file decides what is the same registration. Needs DAYBOOK_SECRET_KEYS; the result comes to ' +
+      '\nmerOrderNo in the file decides what is the same registration. Fields that the platform’s document does not name go ' +
+        '\nunder `extra`. A reply that leaves open how it stands ends with 3. Needs DAYBOOK_SECRET_KEYS; the result comes to ' +
         '\n`daybook serve` where DAYBOOK_PUBLIC_URL is set.\n\nExample:\n  daybook beneficiary register supplier.yaml',
     )
     .action(async (path: string, { merchant: asked, despite }: RegisterFlags, self: Command) => {

@@ -85,6 +85,14 @@ function percentDecoded(text: string): string {
   }
 }
 
+function registrationOf({ reference, walletMethods, latitude: { images } }: Scenario) {
+  const catalog: Catalog = (kind, country) => {
+    const items = itemsOf(reference, kind, country);
+    return items.length === 0 ? undefined : items.map(({ code }) => code);
+  };
+  return registrationSchema({ walletMethods, catalog, images });
+}
+
 function operationsOf({ scenario, striker, merchants, reviews }: Operating): Operation[] {
   /**
    * The merchant of a request, by its number and its token as bearer (docs/platform.md 5, rule 1). Throws `Refused`.
@@ -105,16 +113,8 @@ function operationsOf({ scenario, striker, merchants, reviews }: Operating): Ope
     if (token !== null && headers.authorization !== `Bearer ${token}`)
       throw new Refused(401, 'E40100', 'the agent is not known');
   };
-  const catalog: Catalog = (kind, country) => {
-    const items = itemsOf(scenario.reference, kind, country);
-    return items.length === 0 ? undefined : items.map(({ code }) => code);
-  };
   const { furtherFields } = scenario.latitude;
-  const registration = registrationSchema({
-    walletMethods: scenario.walletMethods,
-    catalog,
-    images: scenario.latitude.images,
-  });
+  const registration = registrationOf(scenario);
 
   return [
     {

@@ -115,6 +115,16 @@ describe('a reply that gives a status and refuses at once', () => {
     expect(await row()).toMatchObject({ ...stored, needsPerson: false });
   });
 
+  it('a refusal with a number alone is one, and its problem names the number', async () => {
+    const { url } = await outOfScope(json({ respCode: 'E20001', bizFlowNo: 'F9' }));
+    expect((await registerAt(url)).code).toBe(3);
+    expect(await row()).toMatchObject({
+      status: 'refused',
+      needsPerson: false,
+      problem: expect.stringMatching(/E20001.*bizFlowNo F9/) as string,
+    });
+  });
+
   it('keeps its payee from being sent again until a person settles or releases it', async () => {
     const { url, received } = await outOfScope(
       json({ ...STATE, status: '01', respCode: 'E20001' }),

@@ -367,6 +367,30 @@ onBothDatabases((store) => {
     ]);
   });
 
+  it('a result ends the doubt about a registration that was refused after a lost try', async () => {
+    const { register, sent } = await registering(store(), reset, reset, REFUSAL);
+    await rejection(register());
+    await rejection(register());
+    const notifyHash = notifyHashOf(new URL(String(sent()[0]!['callbackUrl'])).pathname.split('/').at(-1)!);
+    const apply = () =>
+      store()
+        .db.transaction()
+        .execute((trx) => applyBeneficiaryResult(trx, { notifyHash, status: '04', payeeId: 'P7', now: NOW }));
+    expect(await apply()).toBe(false);
+    expect((await rejection(register())).name).toBe('RegistrationDoubtful');
+    expect(await apply()).toBe(true);
+    expect(await listBeneficiaries(store().db)).toMatchObject([
+      {
+        status: '04',
+        payeeId: 'P7',
+        needsPerson: false,
+        mayHaveArrived: false,
+        problem: null,
+        decidedAt: NOW,
+      },
+    ]);
+  });
+
   it('nothing is recorded or sent without a key to encrypt with', async () => {
     const { register, sent } = await registering(store(), reply('01'));
     expect(await rejection(register(checked(), { secretKeys: [] }))).toMatchObject({
