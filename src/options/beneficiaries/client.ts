@@ -68,10 +68,11 @@ function referenceOf({ field }: Opened, name: string): string | null {
 }
 
 /**
- * The state in a reply that refuses, if it gives one. A number by itself is a status of the call. A payeeId without a
- * state means that the platform has the payee.
+ * The state of what was sent in a reply that refuses, if it gives one. A number by itself is a status of the call. A
+ * payeeId without a state means that the platform has the payee.
  */
-function statusDespite(reply: Opened): BeneficiaryStatus | undefined {
+function statusDespite(reply: Opened, payload: object): BeneficiaryStatus | undefined {
+  if (!isFor(payload, reply)) return undefined;
   const status = statusOf(reply);
   const isOfPayee =
     isStatus(reply.field('status')) || REFERENCES.some((name) => reply.field(name) !== undefined);
@@ -95,9 +96,9 @@ function registrationOf(text: string, context: ReplyContext, payload: object): R
   const reply = opened(text, REPLY_FIELDS)!;
   const respCode = codeIn(reply, refusal);
   if (refusal !== null) {
-    const status = statusDespite(reply);
+    const status = statusDespite(reply, payload);
     if (status === undefined)
-      throw naming(referenceOf(reply, 'bizFlowNo'), refusedBy(refusal, text, context.excerpt));
+      throw naming(reply.field('bizFlowNo'), refusedBy(refusal, text, context.excerpt));
     return replyIn(reply, payload, { status, respCode, contradiction: saysNo(refusal) });
   }
   const status = statusOf(reply) ?? (isAcceptance(respCode) ? UNDER_REVIEW : undefined);
@@ -109,8 +110,18 @@ function registrationOf(text: string, context: ReplyContext, payload: object): R
 }
 
 /** The refusal with the number that the platform gave it. */
-const naming = (bizFlowNo: string | null, refusal: PlatformRejected): PlatformError =>
-  bizFlowNo === null ? refusal : saying(`${refusal.message}; it has bizFlowNo ${bizFlowNo}`, refusal);
+const naming = (bizFlowNo: unknown, refusal: PlatformRejected): PlatformError => {
+  const reference = referenceIn(bizFlowNo);
+  return reference === null ? refusal : saying(`${refusal.message}; it has bizFlowNo ${reference}`, refusal);
+};
+
+/** Whether the reply is for the number that was sent; one that names none is. */
+const isFor = (payload: object, reply: Opened): boolean => {
+  const sent = merOrderNoOf(payload);
+  return referenceIn(reply.field('merOrderNo') ?? sent) === sent;
+};
+
+const merOrderNoOf = (payload: object): string => (payload as { readonly merOrderNo: string }).merOrderNo;
 
 const saysNo = (field: string): string =>
   `the reply gives a state, but its ${field} has no value that means success (PLATFORM_SUCCESS_CODES)`;
@@ -121,13 +132,10 @@ function replyIn(
   payload: object,
   { contradiction, ...state }: Pick<RegistrationReply, 'status' | 'respCode' | 'contradiction'>,
 ): RegistrationReply {
-  const sent = (payload as { merOrderNo?: unknown }).merOrderNo;
-  const echo = reply.field('merOrderNo') ?? sent;
-  if (typeof sent !== 'string' || referenceIn(echo) !== sent) {
+  if (!isFor(payload, reply))
     throw new PlatformReplyInvalid('the reply is for another merOrderNo than was sent');
-  }
   return {
-    merOrderNo: sent,
+    merOrderNo: merOrderNoOf(payload),
     bizFlowNo: referenceOf(reply, 'bizFlowNo'),
     payeeId: referenceOf(reply, 'payeeId'),
     ...state,
@@ -139,7 +147,7 @@ function replyIn(
 function stateDespite(error: unknown, payload: object): RegistrationReply | null {
   const text = error instanceof PlatformRejected ? error.replyText() : null;
   const reply = text === null ? null : openedOrNull(text, REPLY_FIELDS);
-  const status = reply === null ? undefined : statusDespite(reply);
+  const status = reply === null ? undefined : statusDespite(reply, payload);
   if (reply === null || status === undefined) return null;
   const contradiction = 'the reply gives a state, but its HTTP status is no success';
   return replyIn(reply, payload, { status, respCode: codeIn(reply, 'code'), contradiction });

@@ -115,6 +115,16 @@ describe('a reply that gives a status and refuses at once', () => {
     expect(await row()).toMatchObject({ ...stored, needsPerson: false });
   });
 
+  it.each([
+    ['with HTTP 409', 409],
+    ['with HTTP 200', 200],
+  ])('a refusal %s that names another registration is one', async (_, status) => {
+    const other = { ...STATE, merOrderNo: 'BEN-0000', status: '01' };
+    const { url } = await outOfScope(json({ code: 'E40901', message: 'under review', data: other }, status));
+    expect((await registerAt(url)).code).toBe(3);
+    expect(await row()).toMatchObject({ status: 'refused', needsPerson: false, payeeId: null });
+  });
+
   it('a refusal with a number alone is one, and its problem names the number', async () => {
     const { url } = await outOfScope(json({ respCode: 'E20001', bizFlowNo: 'F9' }));
     expect((await registerAt(url)).code).toBe(3);

@@ -128,6 +128,12 @@ describe('a code that the stored list does not have', () => {
   it('is a warning where items of the list were set aside, as it may be one of them', async () => {
     expect((await sync(1)).code).toBe(3);
     const { url, received } = await outOfScope(reply('01'));
+    const wallet = { ...ENTERPRISE, payoutMethod: 'SBX_WALLET_2', payoutType: '' };
+    const checked = await run(['beneficiary', 'check', await written(wallet)], NOW);
+    expect(checked.code).toBe(0);
+    expect(checked.stdout).toContain(
+      'payoutMethod is none of the payout methods listed for HK on 2026-03-01',
+    );
     const sent = await run(['beneficiary', 'register', await written(NEW_BANK)], {
       ...NOW,
       PLATFORM_BASE_URL: url,
