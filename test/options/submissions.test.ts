@@ -121,7 +121,7 @@ describe('a registration (sp1401)', () => {
 
   test('is sent with its merchant’s headers, and again under the same number', async () => {
     const { reply, received } = await register(reset, answer('', 500), json(REPLY));
-    expect(reply).toEqual(REPLY);
+    expect(reply).toEqual({ ...REPLY, contradiction: null });
     expect(received.map(({ path, body }) => [path, JSON.parse(body) as unknown])).toEqual(
       Array.from({ length: 3 }, () => ['/api/sp1401', PAYLOAD]),
     );
@@ -169,7 +169,7 @@ describe('a registration (sp1401)', () => {
     ['whose status is not under review', { ...SPARE, bizFlowNo, status: '03' }, { ...REPLY, status: '03' }],
   ])('a reply %s', async (_, sent, read) => {
     expect(status).toBe('01');
-    expect((await register(json(sent))).reply).toEqual(read);
+    expect((await register(json(sent))).reply).toEqual({ ...read, contradiction: null });
   });
 
   test.each<[string, unknown, string]>([
@@ -195,10 +195,13 @@ describe('a registration (sp1401)', () => {
   });
 
   test.each([{ result: 'FAIL' }, { retStatus: 'F' }, { successFlag: 'N' }])(
-    'a call that failed by %j is a refusal, whatever status it carries',
+    'a call that failed by %j and gives a state contradicts itself, and loses no number',
     async (failed) => {
-      const error = await rejection(register(json({ ...failed, data: REPLY })));
-      expect(error).toMatchObject({ name: 'PlatformRejected' });
+      const [field] = Object.keys(failed);
+      expect((await register(json({ ...failed, data: REPLY }))).reply).toEqual({
+        ...REPLY,
+        contradiction: expect.stringContaining(`its ${field} has no value that means success`) as string,
+      });
     },
   );
 });
