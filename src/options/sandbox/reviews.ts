@@ -91,9 +91,7 @@ export function createReviews({ seed, settings, latitude, pushes, onApproved }: 
       const known = payees.find(
         (payee) => payee.merchantNo === merchantNo && payee.sent.merOrderNo === sent.merOrderNo,
       );
-      if (known !== undefined && latitude.knownNumber === 'refusal')
-        throw new Refused(409, 'E40902', 'duplicate merOrderNo');
-      if (known !== undefined) return payeeReply(known, settings);
+      if (known !== undefined) return replyAgain(known, settings, latitude);
       if (isUnderReview(payees, accountOf(merchantNo, sent))) {
         throw new Refused(409, 'E40901', 'this payee is under review already');
       }
@@ -305,6 +303,12 @@ const payeeReply = (
   status,
   respCode: 'S00000',
 });
+
+/** What a known number is answered by. Throws `Refused` where the platform is one that refuses it. */
+function replyAgain(known: HeldPayee, settings: ReviewSettings, { knownNumber }: Latitude): object {
+  if (knownNumber === 'refusal') throw new Refused(409, 'E40902', 'duplicate merOrderNo');
+  return payeeReply(known, settings);
+}
 
 /** The payload of sp3401 (docs/platform.md 6.2). */
 const payeeResult = ({ sent, bizFlowNo, payeeId, status }: HeldPayee): object => ({
