@@ -95,12 +95,20 @@ export function parseExactJson(text: string): ExactJson {
   };
 }
 
+/** The name in a path of what is the only element of a list. */
+export const ONLY_ELEMENT = '0';
+
 /**
- * The elements of the array under `key`, each as its exact text. The array belongs to the outermost object, or to an
- * object `within` levels inside it. `text` must be valid JSON.
+ * The elements of an array, each as its exact text. `path` has the names that lead to the array from the outermost object
+ * or list, its own name last; a list of one on the way is `ONLY_ELEMENT`. `text` must be valid JSON.
+ *
+ * ### Example
+ *
+ * In `{"data": [{"list": [1, 2.0]}]}` the path `data`, `0`, `list` leads to `1` and `2.0`.
  */
-export function elementTexts(text: string, key: string, within = 0): string[] {
-  const keyDepth = within + 1;
+export function elementTexts(text: string, path: readonly string[]): string[] {
+  /** At each depth inside the array's place, the name read last. */
+  const names: string[] = [];
   let elements: string[] = [];
   let depth = 0;
   let inArray = false;
@@ -110,32 +118,32 @@ export function elementTexts(text: string, key: string, within = 0): string[] {
     if (element !== '') elements.push(element);
     start = end + 1;
   };
+  const isPlace = (): boolean => depth === path.length && path.every((name, at) => names[at] === name);
   for (let at = 0; at < text.length; at += 1) {
     const letter = text[at]!;
     if (letter === '"') {
       const end = stringEnd(text, at);
       const colon = skipSpace(text, end + 1);
-      const value = skipSpace(text, colon + 1);
-      const isKey = depth === keyDepth && text[colon] === ':';
-      if (isKey && JSON.parse(text.slice(at, end + 1)) === key && text[value] === '[') {
-        // If a key comes twice, the last one counts, as with JSON.parse.
-        elements = [];
-        inArray = true;
-        depth = keyDepth + 1;
-        start = value + 1;
-        at = value;
-      } else {
-        at = end;
+      if (depth <= path.length && text[colon] === ':') {
+        names[depth - 1] = JSON.parse(text.slice(at, end + 1)) as string;
+        // If a name comes twice, the last one counts, as with JSON.parse.
+        if (isPlace()) elements = [];
       }
+      at = end;
     } else if (letter === '{' || letter === '[') {
+      if (letter === '[' && !inArray && isPlace()) {
+        inArray = true;
+        start = at + 1;
+      }
       depth += 1;
+      if (letter === '[' && depth <= path.length) names[depth - 1] = ONLY_ELEMENT;
     } else if (letter === '}' || letter === ']') {
       depth -= 1;
-      if (inArray && depth === keyDepth) {
+      if (inArray && depth === path.length) {
         take(at);
         inArray = false;
       }
-    } else if (letter === ',' && inArray && depth === keyDepth + 1) {
+    } else if (letter === ',' && inArray && depth === path.length + 1) {
       take(at);
     }
   }

@@ -50,6 +50,11 @@ class Unreadable extends Error {}
 type Fields = Readonly<Record<string, unknown>>;
 const CONTROL = /\p{Cc}/u;
 const BOOKED_AT = /^[1-9]\d{3}-\d{2}-\d{2} (?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d$/;
+/** The same with parts of a second, which are no part of the time that is kept. */
+const BOOKED_AT_FINER = /^(.{19})\.\d{1,9}$/;
+/** A batchNo sent as a number. With an exponent or a point no one could tell which text it stands for. */
+const NATURAL = /^\d+$/;
+const CURRENCY = /^[A-Z]{3}$/;
 
 const charactersIn = (text: string): number =>
   text.length <= NAME_CHARACTERS_MAX ? text.length : Array.from(text).length;
@@ -59,33 +64,47 @@ function nameOf(fields: Fields, field: 'batchNo' | 'busiType', { digitsOf, notic
   if (typeof value !== 'string')
     throw new Unreadable(`${field} is ${value === undefined ? 'missing' : 'not text'}`);
   const digits = digitsOf(value);
-  if (digits !== null) {
-    // A type's code means the same as number or text. But a batchNo sent as a number may have lost leading zeros.
-    if (field === 'batchNo') throw new Unreadable(`${field} is a number, not text`);
-    notices.push(`${field} sent as a number instead of text`);
-    return digits;
-  }
-  if (value.trim() === '') {
+  const name = digits ?? value;
+  if (name.trim() === '') {
     if (field === 'batchNo') throw new Unreadable(`${field} is empty`);
     notices.push(`${field} is empty`);
   }
-  if (charactersIn(value) > NAME_CHARACTERS_MAX)
+  if (charactersIn(name) > NAME_CHARACTERS_MAX)
     throw new Unreadable(`${field} has over ${NAME_CHARACTERS_MAX} characters`);
-  if (CONTROL.test(value) || !value.isWellFormed()) {
+  if (digits !== null) {
+    // Of two numbers that a cut of leading zeros made one, a page lacks one: its window gets no certificate.
+    if (field === 'batchNo' && !NATURAL.test(digits))
+      throw new Unreadable(`${field} is a number with a sign, a point or an exponent`);
+    notices.push(`${field} sent as a number instead of text`);
+  } else if (CONTROL.test(value) || !value.isWellFormed()) {
     throw new Unreadable(`${field} holds control characters or broken Unicode`);
   }
-  return value;
+  return name;
 }
 
-function currencyOf(fields: Fields): string {
+/** A currency's code in capitals; null if the value is none. */
+function codeOf(value: unknown): string | null {
+  if (typeof value !== 'string') return null;
+  if (CURRENCY.test(value)) return value;
+  return /^[A-Za-z]{3}$/.test(value) ? value.toUpperCase() : null;
+}
+
+function currencyOf(fields: Fields, { notices }: EntryReading): string {
   const value = fields['currency'];
-  if (typeof value !== 'string' || !/^[A-Z]{3}$/.test(value)) {
-    throw new Unreadable('currency is not three capital letters');
-  }
-  return value;
+  const code = codeOf(value);
+  if (code === null) throw new Unreadable('currency is not three letters');
+  if (code !== value) notices.push('currency not sent in capital letters');
+  return code;
 }
 
-/** An amount in canonical form; null if the field is null or missing. */
+/**
+ * The digits of an amount sent as text. A point is its decimal sign. Commas are taken out where they can only group
+ * thousands, as in `1,234.50` and `1,234,567`; `1,234` and `12,50` stay as they are, and are no number.
+ */
+const ungrouped = (text: string): string =>
+  /^-?[1-9]\d{0,2}(?:(?:,\d{3})+\.\d+|(?:,\d{3}){2,})$/.test(text) ? text.replaceAll(',', '') : text;
+
+/** An amount in canonical form; null if the field is null, missing or empty. */
 function amountOf(
   fields: Fields,
   field: 'inAmount' | 'outAmount' | 'vailAmount',
@@ -96,14 +115,20 @@ function amountOf(
   if (value === null || value === undefined) return null;
   if (typeof value !== 'string') throw new Unreadable(`${field} is not a number`);
   const sent = reading.digitsOf(value);
+  if (sent === null && value.trim() === '') {
+    reading.notices.push(`${field} sent as empty text instead of null`);
+    return null;
+  }
+  const plain = sent ?? ungrouped(value);
   const minorUnits = reading.currencies.minorUnits(currency);
-  const canonical = canonicalAmount(sent ?? value, minorUnits);
+  const canonical = canonicalAmount(plain, minorUnits);
   if (canonical === null || !isWithinDigits(canonical.amount)) {
     throw new Unreadable(
       `${field} is not a number of up to ${INTEGER_DIGITS_MAX} digits before and ${DECIMALS_MAX} after its point`,
     );
   }
   if (sent === null) reading.notices.push(`${field} sent as text instead of a number`);
+  if (plain !== (sent ?? value)) reading.notices.push(`${field} sent with thousands separators`);
   if (canonical.excess)
     reading.notices.push(`${field} with more than the ${minorUnits ?? 0} decimals of ${currency}`);
   return canonical.amount;
@@ -131,15 +156,24 @@ function isRealDay(day: string, { realDays }: EntryReading): boolean {
   }
 }
 
+/**
+ * The time to the second, as the document has it; null if the value is none. Parts of a second are left out: the same
+ * entry sent without them is no other entry.
+ */
+function secondOf(value: unknown, notices: string[]): string | null {
+  if (typeof value !== 'string') return null;
+  if (BOOKED_AT.test(value)) return value;
+  const [, second = ''] = BOOKED_AT_FINER.exec(value) ?? [];
+  if (!BOOKED_AT.test(second)) return null;
+  notices.push('busiDate with parts of a second, which are not kept');
+  return second;
+}
+
 /** The time as sent, and its instant. If two instants are possible: the one in the window asked for, else the first. */
 function bookingOf(fields: Fields, reading: EntryReading): { bookedAt: string; bookedMs: number } {
   const { zone, window } = reading;
-  const bookedAt = fields['busiDate'];
-  if (
-    typeof bookedAt !== 'string' ||
-    !BOOKED_AT.test(bookedAt) ||
-    !isRealDay(bookedAt.slice(0, 10), reading)
-  ) {
+  const bookedAt = secondOf(fields['busiDate'], reading.notices);
+  if (bookedAt === null || !isRealDay(bookedAt.slice(0, 10), reading)) {
     throw new Unreadable('busiDate is not a real time written YYYY-MM-DD HH:mm:ss');
   }
   const instants = instantsOf(bookedAt, zone);
@@ -171,7 +205,7 @@ function amountsOf(fields: Fields, currency: string, reading: EntryReading) {
 }
 
 function readFields(fields: Fields, batchNo: string, reading: EntryReading): LedgerEntry {
-  const currency = currencyOf(fields);
+  const currency = currencyOf(fields, reading);
   const transactionType = nameOf(fields, 'busiType', reading);
   const booking = bookingOf(fields, reading);
   const { credit, debit } = amountsOf(fields, currency, reading);
@@ -222,7 +256,7 @@ export function readQuarantined(raw: string): QuarantinedReading {
   const credit = quarantinedAmountOf(inAmount, json);
   const debit = quarantinedAmountOf(outAmount, json);
   return {
-    currency: typeof currency === 'string' && /^[A-Z]{3}$/.test(currency) ? currency : null,
+    currency: codeOf(currency),
     nets: netsOf(credit, debit),
   };
 }
@@ -253,6 +287,6 @@ function parsed(raw: string): ExactJson | null {
 /** The amount, if it is a number or a text that reads as one. */
 function quarantinedAmountOf(value: unknown, { digitsOf }: ExactJson): string | null {
   if (typeof value !== 'string') return null;
-  const canonical = canonicalAmount(digitsOf(value) ?? value, null);
+  const canonical = canonicalAmount(digitsOf(value) ?? ungrouped(value), null);
   return canonical !== null && isWithinDigits(canonical.amount) ? canonical.amount : null;
 }

@@ -107,18 +107,22 @@ function pageOf(
   const { fields, json } = page;
   const { digitsOf } = json;
   const received = () => cameOf(text, context.excerpt);
-  const asked = { pageNum: query.pageNum, pageSize };
   const notices: string[] = [];
   const envelope = { digitsOf, notices, received };
   const total = integerOf(fields, 'total', envelope);
   const list = listOf(fields, total, notices, received);
-  for (const [field, wanted] of Object.entries(asked)) {
-    const got = integerOf(fields, field, envelope);
-    if (got === wanted) continue;
-    if (field !== 'pageNum' || got !== 0 || list.length > 0)
-      throw new PlatformReplyInvalid(`asked for ${field} ${wanted}, answered ${got}`);
-    notices.push('an empty page sent as page 0');
+  const pageNum = integerOf(fields, 'pageNum', envelope);
+  if (pageNum !== query.pageNum) {
+    const isEmpty = pageNum === 0 && list.length === 0;
+    if (!isEmpty && !(query.isBeyondLast === true && pageNum < query.pageNum))
+      throw new PlatformReplyInvalid(`asked for pageNum ${query.pageNum}, answered ${pageNum}`);
+    notices.push(
+      isEmpty ? 'an empty page sent as page 0' : 'an earlier page sent in place of one beyond the last',
+    );
   }
+  // What a page holds is judged by its entries and the total, not by what it says of its size.
+  const statedSize = integerOf(fields, 'pageSize', envelope);
+  if (statedSize !== pageSize) notices.push('pageSize is not the one asked for');
   if (list.length > pageSize) {
     throw new PlatformReplyInvalid(
       `the page holds ${list.length} entries, more than the ${pageSize} asked for`,
@@ -140,13 +144,14 @@ function pageOf(
     if (outcome.ok) {
       entries.push(outcome.entry);
     } else {
-      raws ??= elementTexts(page.text, 'list', page.within);
+      raws ??= elementTexts(page.text, [...page.path, 'list']);
       const raw = raws[index];
       if (raw === undefined) throw new Error(`entry ${index} of ${list.length} has no text of its own`);
       unreadable.push({ raw, reason: outcome.reason, batchNo: outcome.batchNo });
     }
   }
-  return { total, entries, unreadable, notices };
+  const isFull = list.length > 0 && list.length < pageSize && list.length === statedSize;
+  return { total, entries, unreadable, ...(isFull && { fullAt: statedSize }), notices };
 }
 
 /**

@@ -17,6 +17,8 @@ export interface LedgerPageQuery {
   readonly pageNum: number;
   readonly currency?: string;
   readonly batchNo?: string;
+  /** The page after the last one: some platforms answer with an earlier page, whose entries the caller then compares. */
+  readonly isBeyondLast?: boolean;
   /** Other calls of the merchant wait for this one, so it is sent before them. */
   readonly isUrgent?: boolean;
 }
@@ -26,6 +28,11 @@ export interface LedgerPage {
   readonly total: number;
   readonly entries: readonly LedgerEntry[];
   readonly unreadable: readonly UnreadableEntry[];
+  /**
+   * How many entries the page holds, where its own `pageSize` says that it holds no more, and more were asked for: the
+   * platform's limit, or only the count. Left out otherwise.
+   */
+  readonly fullAt?: number;
   /** Sentences about oddities of accepted entries: too many decimals, an unknown code. */
   readonly notices: readonly string[];
   /** How far the platform's clock is ahead of ours; missing if the reply did not show it. */

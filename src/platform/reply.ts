@@ -3,7 +3,7 @@
  * they may be inside `data` or `result`, and a code of digits may come as a number (docs/platform.md 4, 7).
  */
 import { PlatformRejected, PlatformReplyInvalid } from './errors.ts';
-import { parseExactJson, type ExactJson } from './exact-json.ts';
+import { ONLY_ELEMENT, parseExactJson, type ExactJson } from './exact-json.ts';
 import type { Excerpt, ReplyContext } from './transport.ts';
 
 export type ReplyFields = Readonly<Record<string, unknown>>;
@@ -49,21 +49,21 @@ interface Source {
 
 export interface Layer extends Source {
   readonly fields: ReplyFields;
-  /** How many brackets of `text` are around it. */
-  readonly within: number;
+  /** The names that lead to it from the outside of `text`, see `elementTexts`. */
+  readonly path: readonly string[];
 }
 
 /** The object itself, the object that is the only element of a list, or the object in a text of JSON. */
-function layerIn(value: unknown, source: Source, within: number): Layer | null {
-  if (isObject(value)) return { ...source, fields: value, within };
+function layerIn(value: unknown, source: Source, path: readonly string[]): Layer | null {
+  if (isObject(value)) return { ...source, fields: value, path };
   if (Array.isArray(value)) {
     const only: unknown = value.length === 1 ? value[0] : null;
-    return isObject(only) ? { ...source, fields: only, within: within + 1 } : null;
+    return isObject(only) ? { ...source, fields: only, path: [...path, ONLY_ELEMENT] } : null;
   }
   if (typeof value !== 'string' || !/^\s*[{[]/.test(value)) return null;
   try {
     const json = parseExactJson(value);
-    return typeof json.value === 'string' ? null : layerIn(json.value, { text: value, json }, 0);
+    return typeof json.value === 'string' ? null : layerIn(json.value, { text: value, json }, []);
   } catch {
     return null;
   }
@@ -76,7 +76,7 @@ function layerIn(value: unknown, source: Source, within: number): Layer | null {
 export function layersOf(text: string, data: readonly string[] = []): Layer[] {
   const trimmed = text.replace(/^\uFEFF/, '');
   const json = parseExactJson(trimmed);
-  const root = layerIn(json.value, { text: trimmed, json }, 0);
+  const root = layerIn(json.value, { text: trimmed, json }, []);
   if (root === null) return [];
   const layers = [root];
   let level = [root];
@@ -84,7 +84,7 @@ export function layersOf(text: string, data: readonly string[] = []): Layer[] {
     level = level
       .flatMap((layer) =>
         Object.entries(layer.fields).map(([name, value]) =>
-          data.includes(name) ? null : layerIn(value, layer, layer.within + 1),
+          data.includes(name) ? null : layerIn(value, layer, [...layer.path, name]),
         ),
       )
       .filter((layer) => layer !== null)

@@ -12,7 +12,7 @@ import {
 import { createSuccessCheck } from '../ledger/success-codes.ts';
 import { credentialsOf, type PlatformAccess, type PlatformSettings } from './access.ts';
 import { discreetExcerpt, createRedactor, excerptOf } from './secrets.ts';
-import { isPlatformError, saying } from './errors.ts';
+import { isPlatformError, PlatformRejected, saying } from './errors.ts';
 import { createRequestQueue, type Caller } from './request-queue.ts';
 import type { SharedLimit, TimeSource } from './rate-limiter.ts';
 import { RETRY_AFTER_MAX_MS, Tries } from './tries.ts';
@@ -272,6 +272,7 @@ function readReply<T>(
   } catch (error) {
     if (!isPlatformError(error)) throw error;
     const named = saying(`${subject}: ${error.message}`, error);
-    return { ok: false, failure: { error: named, retry: 'seldom', askedMs: null, answered: true } };
+    const retry = error instanceof PlatformRejected ? 'no' : 'seldom';
+    return { ok: false, failure: { error: named, retry, askedMs: null, answered: true } };
   }
 }

@@ -12,7 +12,7 @@ import type { WindowToStore } from './compare-with-stored.ts';
 
 /** The currency that the raw text of `quarantined_entry` (under the alias `q`) names; null where it is unknown. */
 export const UNREADABLE_CURRENCY: RawBuilder<string | null> =
-  sql`substring(q.raw FROM '"currency"\\s*:\\s*"([A-Z]{3})"')`;
+  sql`upper(substring(q.raw COLLATE "C" FROM '"currency"\\s*:\\s*"([A-Za-z]{3})"'))`;
 
 const fingerprintOf = (raw: string): string => createHash('sha256').update(raw).digest('hex');
 

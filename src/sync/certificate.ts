@@ -13,7 +13,7 @@
  *   time.
  * - An entry moved inside the window, as its time was amended. S did not change as a set: the first case.
  * - The total is wrong. If the last page is short, nothing follows it whatever the total says. If it is full (one
- *   window in a hundred), one more page is asked for. It must be empty, or the last page again, as some platforms
+ *   window in a hundred, or by its own `pageSize`), one more page is asked for. It must be empty, or the last page again, as some platforms
  *   answer. Any other content means that the total is wrong, even if all of it came before: order may have hidden what
  *   is new.
  *
@@ -94,8 +94,12 @@ function entriesOn(page: LedgerPage, blame: (sentence: string) => void): Iterabl
 /** How many pages a total fills; an empty window has one (empty) page. */
 export const pagesOf = (total: number): number => Math.max(1, Math.ceil(total / PAGE_SIZE_MAX));
 
-/** Whether the last page is full, so that one more has to be asked for: page `pagesOf(total) + 1`. */
-export const needsConfirming = (total: number): boolean => total > 0 && total % PAGE_SIZE_MAX === 0;
+/**
+ * Whether the last page is full, so that one more has to be asked for: page `pagesOf(total) + 1`. A first page of all
+ * entries is also full where it says so itself: the platform may send no more on a page, whatever the total.
+ */
+export const needsConfirming = ({ total, fullAt }: Pick<LedgerPage, 'total' | 'fullAt'>): boolean =>
+  total > 0 && (total % PAGE_SIZE_MAX === 0 || total === fullAt);
 
 /** Judges the pages of one reading, in order from page 1, with the extra one if the last page is full. */
 export function judgePages(pages: readonly LedgerPage[], asked: Asked, clockSkewMs = 0): Reading {
@@ -237,8 +241,9 @@ function pageProblem(pages: readonly LedgerPage[], index: number): string | null
   const due = Math.min(PAGE_SIZE_MAX, Math.max(0, total - index * PAGE_SIZE_MAX));
   const records = page.entries.length + page.unreadable.length;
   if (due > 0) {
+    const full = page.fullAt === undefined ? '' : ', as many as its pageSize,';
     return records < due || new Set(recordKeys(page)).size > due
-      ? `page ${index + 1} of ${total} entries held ${records} where ${due} were due`
+      ? `page ${index + 1} of ${total} entries held ${records}${full} where ${due} were due`
       : null;
   }
   if (index === 0 || records === 0) return null;

@@ -52,7 +52,8 @@ export interface CertifyTask extends Asked {
 }
 
 export interface PageSource {
-  readonly page: (asked: Asked, pageNum: number) => Promise<LedgerPage>;
+  /** `isBeyondLast`: the page after the last, in whose place the last may come again. */
+  readonly page: (asked: Asked, pageNum: number, isBeyondLast?: boolean) => Promise<LedgerPage>;
   /** Waits until so many more pages may be in memory; later calls for the same window do nothing. */
   readonly holdPages: (pages: number) => Promise<void>;
   /** Called at once for the first page of each reading, so that the zone is proven while other pages are read. */
@@ -124,9 +125,10 @@ export async function certifyWindow(
 
     if (!isSpent(retryBudget, limits)) {
       const isHopeless = retryBudget.streak.failed >= limits.failedInARowMax;
-      if (reads < (isHopeless ? limits.hopelessReadsMax : readsMaxOf(window, total, splitPolicy, limits)))
-        continue;
-      const finer = splitUnsteady(window, total, splitPolicy, limits);
+      const roomMax = roomOf(first);
+      const readsMax = readsMaxOf(window, { total, roomMax }, splitPolicy, limits);
+      if (reads < (isHopeless ? limits.hopelessReadsMax : readsMax)) continue;
+      const finer = splitUnsteady(window, { total, roomMax }, splitPolicy, limits);
       if (finer !== null) return split(retryBudget, finer, united.mayUnite);
     }
     const problem = `${spanText(task)} could not be certified in ${reads} reading${reads === 1 ? '' : 's'}: ${united.problem}`;
@@ -151,8 +153,12 @@ function pagesToFollow(first: LedgerPage, task: CertifyTask, isDeep: boolean, li
     isSpent(task.retryBudget, limits) || !isDivisible(task.window, task.splitPolicy.unitMs);
   if (isSpent(task.retryBudget, limits, 2) || (!isFilled(first) && !isLastResort)) return 0;
   if (pages > (isDeep ? limits.pageNumMax : limits.pageNumIndivisibleMax)) return 0;
-  return pages - 1 + (needsConfirming(first.total) ? 1 : 0);
+  return pages - 1 + (needsConfirming(first) ? 1 : 0);
 }
+
+/** How many entries a page holds, as far as a first one with fewer than its total shows. */
+const roomOf = ({ fullAt, total }: LedgerPage): number =>
+  fullAt !== undefined && fullAt < total ? fullAt : PAGE_SIZE_MAX;
 
 /** Whether the platform answered, and did not want to or could not say what was asked. */
 export const isRefusal = (error: unknown): boolean =>
@@ -176,7 +182,7 @@ async function readRest(
 
 /**
  * Some platforms refuse the extra page after a full last one instead of sending an empty one: a refusal counts as an empty
- * page with the same total.
+ * page with the same total. Others send the last page again; what they send in its place is judged like any page.
  */
 async function pageAfterFirst(
   asked: Asked,
@@ -184,10 +190,11 @@ async function pageAfterFirst(
   { total }: LedgerPage,
   pageNum: number,
 ): Promise<LedgerPage> {
+  const isBeyondLast = pageNum > pagesOf(total);
   try {
-    return await source.page(asked, pageNum);
+    return await source.page(asked, pageNum, isBeyondLast);
   } catch (error) {
-    if (!isRefusal(error) || pageNum <= pagesOf(total)) throw error;
+    if (!isRefusal(error) || !isBeyondLast) throw error;
     return { total, entries: [], unreadable: [], notices: [] };
   }
 }
@@ -251,7 +258,7 @@ export async function certifyWide(task: WideTask, source: PageSource, limits: Re
       return apart(task, groupsFor(total, task, limits));
     if (first.unreadable.length > 0) return apart(task, 2);
 
-    const rest = isFilled(first) ? pagesOf(total) - 1 + (needsConfirming(total) ? 1 : 0) : 0;
+    const rest = isFilled(first) ? pagesOf(total) - 1 + (needsConfirming(first) ? 1 : 0) : 0;
     const reading = await readRest(task, source, { first, rest }, limits);
     requests += rest;
     if (reading.unreadable.size + reading.outOfScope.size > 0) return apart(task, 2);

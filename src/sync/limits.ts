@@ -79,13 +79,19 @@ export interface Split {
 
 export const isDivisible = (window: Window, unitMs: number): boolean => lengthMs(window) >= 2 * unitMs;
 
+/** How many entries a window is said to have, and how many a page holds: fewer than `PAGE_SIZE_MAX` if the platform limits it. */
+interface Extent {
+  readonly total: number;
+  readonly roomMax: number;
+}
+
 export function readsMaxOf(
   window: Window,
-  total: number,
+  { total, roomMax }: Extent,
   splitPolicy: SplitPolicy,
   limits: ReadLimits,
 ): number {
-  if (total <= PAGE_SIZE_MAX) return limits.onePageReadsMax;
+  if (total <= roomMax) return limits.onePageReadsMax;
   return isDivisible(window, splitPolicy.unitMs) ? limits.readsBeforeSplitMax : limits.indivisibleReadsMax;
 }
 
@@ -106,13 +112,15 @@ export function splitDeep(
 /** The split of a window whose readings did not add up; null if it has one page, or is too short to split. */
 export function splitUnsteady(
   window: Window,
-  total: number,
+  { total, roomMax }: Extent,
   splitPolicy: SplitPolicy,
   limits: ReadLimits,
 ): Split | null {
-  if (total <= PAGE_SIZE_MAX) return null;
+  if (total <= roomMax) return null;
   const unitMs = isDivisible(window, splitPolicy.unitMs) ? splitPolicy.unitMs : 1;
-  return isDivisible(window, unitMs) ? splitInto(window, total, { pageNumMax: 1, unitMs }, limits) : null;
+  if (!isDivisible(window, unitMs)) return null;
+  const onePageFill = Math.ceil((limits.onePageFill * roomMax) / PAGE_SIZE_MAX);
+  return splitInto(window, total, { pageNumMax: 1, unitMs }, { ...limits, onePageFill });
 }
 
 function splitInto(window: Window, total: number, splitPolicy: SplitPolicy, limits: ReadLimits): Split {

@@ -5,7 +5,7 @@
  * window is begun and which one gets memory; in the transport, it decides which call is sent.
  */
 import { UNTRACED, type Trace } from '../host/trace.ts';
-import type { LedgerPage, LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
+import type { LedgerPage, LedgerPageQuery, LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import type { Asked } from './certificate.ts';
 import {
   certifyWide,
@@ -118,7 +118,7 @@ async function readTask(task: Task, shared: Shared): Promise<void> {
   let held = 1;
   const checks: Promise<void>[] = [];
   const source: PageSource = {
-    page: (asked, pageNum) => pageOf(asked, pageNum, shared),
+    page: (asked, pageNum, isBeyondLast = false) => pageOf(asked, { pageNum, isBeyondLast }, shared),
     holdPages: async (pages) => {
       if (held > 1) return;
       const most = Math.min(pages, limits.pagesInProgressMax - limits.windowsInProgressMax);
@@ -151,11 +151,15 @@ async function readTask(task: Task, shared: Shared): Promise<void> {
   }
 }
 
-function pageOf({ window, currency }: Asked, pageNum: number, shared: Shared): Promise<LedgerPage> {
+function pageOf(
+  { window, currency }: Asked,
+  place: Pick<LedgerPageQuery, 'pageNum' | 'isBeyondLast'>,
+  shared: Shared,
+): Promise<LedgerPage> {
   const { reader, merchant } = shared.options;
   const { signal } = shared.stopping;
   signal.throwIfAborted();
-  return reader.page({ merchant, window, pageNum, ...(currency === null ? {} : { currency }) }, signal);
+  return reader.page({ merchant, window, ...place, ...(currency === null ? {} : { currency }) }, signal);
 }
 
 async function take(

@@ -147,14 +147,23 @@ describe('the texts of a list’s elements', () => {
       fc.property(fc.array(json, { maxLength: 5 }), json, space, (elements, other, gap) => {
         const list = `[${gap}${elements.join(`${gap},${gap}`)}${gap}]`;
         const text = `${gap}{"other":${other},"l\\u0069st"${gap}:${gap}${list}${gap},"after":${other}}`;
-        expect(elementTexts(text, 'list')).toEqual(elements);
+        expect(elementTexts(text, ['list'])).toEqual(elements);
       }),
       { numRuns: 500 },
     );
   });
 
   test('of two lists the last one counts, and a list deeper down does not', () => {
-    expect(elementTexts('{"a":{"list":[1]},"list":[2,3],"list":[4]}', 'list')).toEqual(['4']);
-    expect(elementTexts('{"a":{"list":[1]},"b":"list"}', 'list')).toEqual([]);
+    expect(elementTexts('{"a":{"list":[1]},"list":[2,3],"list":[4]}', ['list'])).toEqual(['4']);
+    expect(elementTexts('{"a":{"list":[1]},"b":"list"}', ['list'])).toEqual([]);
+  });
+
+  test('are those of the list that the path leads to, whatever lies next to it', () => {
+    const page = (list: string): string => `{"list":${list},"note":{"list":[0]}}`;
+    const text = `{"list":[9],"rows":[${page('[8]')}],"data":[${page('[{"list":[7]}, 1.0]')}],"last":[${page('[6]')}]}`;
+    expect(elementTexts(text, ['data', '0', 'list'])).toEqual(['{"list":[7]}', '1.0']);
+    expect(elementTexts(text, ['list'])).toEqual(['9']);
+    expect(elementTexts(`[${page('[5]')}]`, ['0', 'list'])).toEqual(['5']);
+    expect(elementTexts(text, ['data', 'list'])).toEqual([]);
   });
 });

@@ -7,7 +7,10 @@ const NOTHING = { currency: null, nets: [] };
 test.each([
   ['{"currency":"USD","inAmount":5.10,"outAmount":null}', { currency: 'USD', nets: ['5.10'] }],
   ['{"currency":"USD","outAmount":"5.1"}', { currency: 'USD', nets: ['-5.1'] }],
-  ['{"currency":"usd","inAmount":5}', { currency: null, nets: ['5'] }],
+  ['{"currency":"usd","inAmount":5}', { currency: 'USD', nets: ['5'] }],
+  ['{"currency":"us","inAmount":"","outAmount":"1,234.50"}', { currency: null, nets: ['-1234.50'] }],
+  ['{"inAmount":"-1,234,567"}', { currency: null, nets: ['-1234567', '1234567'] }],
+  ['{"inAmount":"1,234"}', NOTHING],
   ['{"inAmount":5,"outAmount":3}', { currency: null, nets: ['2', '5', '-3'] }],
   ['{"inAmount":5,"outAmount":5}', { currency: null, nets: ['5', '-5'] }],
   ['{"inAmount":0,"outAmount":5}', { currency: null, nets: ['-5'] }],

@@ -67,8 +67,8 @@ test('a page with too few or too many entries is refused', () => {
 });
 
 test('a page beyond the last may repeat entries, but not have new ones', () => {
-  expect(needsConfirming(200)).toBe(true);
-  expect([needsConfirming(0), needsConfirming(199)]).toEqual([false, false]);
+  expect(needsConfirming({ total: 200 })).toBe(true);
+  expect([needsConfirming({ total: 0 }), needsConfirming({ total: 199 })]).toEqual([false, false]);
   expect(problemOf([page(200, first), page(200, second), page(200, [])])).toBeNull();
   expect(problemOf([page(200, first), page(200, second), page(200, second)])).toBeNull();
   expect(problemOf([page(200, first), page(200, second), page(200, third)])).toBe(
