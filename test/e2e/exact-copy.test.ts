@@ -79,7 +79,6 @@ const TROUBLES: readonly (readonly [
   ['never answers some calls', { stallEvery: 5, strikesMax: 4 }, 150],
   ['cuts replies short', { truncatedEvery: 5 }],
   ['answers with an HTML page', { htmlEvery: 5 }],
-  ['answers 200 with an error document', { errorDocumentEvery: 5 }],
 ];
 for (const [index, [how, hostility, timeoutMs, notes]] of TROUBLES.entries())
   describe(`a platform that ${how}`, { tags: index % 4 === 1 ? [] : ['long'] }, () => {
@@ -92,6 +91,16 @@ for (const [index, [how, hostility, timeoutMs, notes]] of TROUBLES.entries())
       expect(calls).toBeGreaterThan(callsWhenCalm());
     });
   });
+
+test('a refusal in the middle of a night ends it with 4, is asked for once, and the next night is the copy', async () => {
+  const hostility = { errorDocumentEvery: 3, strikesMax: 1 };
+  stage = await openStage({ scenario: scenario({ entriesPerDay: 60, hostility }) });
+  const refused = await stage.run();
+  expect([refused.exitCode, stage.retries]).toEqual([4, []]);
+  expect(refused.notes.join()).toContain('refused: code has no value that means success');
+  stage.sandbox.setHostility({});
+  await expectExactCopy();
+});
 
 for (const { options, cases } of shortAndLong(['request-shuffled', 'window-shuffled'] as const))
   test.each(cases)(

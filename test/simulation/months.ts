@@ -68,7 +68,7 @@ export function drawnScenario(random: Random): ScenarioInput {
 
 /**
  * The platform's behaviour for one night: an order, and up to two ways to misbehave, each rare enough for retries to
- * win.
+ * win, but for a refusal, which ends the night.
  */
 export function drawnHostility(random: Random): Partial<Hostility> {
   const ways = Array.from({ length: below(random, 3) }, () => [oneOf(random, STRIKES), 3 + below(random, 9)]);

@@ -43,6 +43,8 @@ export const hostilitySchema = z.strictObject({
    * already.
    */
   clockOffsetS: z.int().min(-86_400).max(86_400).default(0),
+  /** Most entries on a ledger page, however many are asked for. */
+  pageSizeMax: z.int().min(1).max(100).default(100),
   latencyMs: z.int().min(0).max(60_000).default(0),
 });
 export type Hostility = z.output<typeof hostilitySchema>;

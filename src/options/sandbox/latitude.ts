@@ -44,6 +44,21 @@ export const latitudeSchema = z.strictObject({
   images: z.enum(['any', 'path', 'base64', 'url']).default('any'),
   /** How sp1401 answers a number that it knows: as before, or by a refusal. */
   knownNumber: z.enum(['answer', 'refusal']).default('answer'),
+  /** What `pageSize` of a ledger page repeats: the size asked for, or how many entries the page holds. */
+  pageSizeEcho: z.enum(['asked', 'entries']).default('asked'),
+  /** What a ledger page without entries calls itself: the page asked for, or page 0 of size 0, also with `list` null. */
+  emptyPage: z.enum(['asked', 'zero', 'null']).default('asked'),
+  /** What comes for a page beyond the last: one without entries, or the last one, under its own number. */
+  pageBeyond: z.enum(['empty', 'last']).default('empty'),
+  /** The batchNo of an entry: with letters, of digits alone, or these as a JSON number. */
+  batchNo: z.enum(['letters', 'digits', 'number']).default('letters'),
+  /** The amounts of an entry: JSON numbers, the same as text, or text with commas between thousands. */
+  amounts: z.enum(['numbers', 'text', 'grouped']).default('numbers'),
+  /** The amount that an entry does not have. */
+  noAmount: z.enum(['null', 'empty', 'zero', 'left-out']).default('null'),
+  currencyCase: z.enum(['upper', 'lower']).default('upper'),
+  /** What follows the seconds of busiDate: nothing, `.000`, or other thousandths. */
+  secondParts: z.enum(['none', 'zeros', 'thousandths']).default('none'),
 });
 export type Latitude = z.output<typeof latitudeSchema>;
 export const LATITUDE_DEFAULTS: Latitude = latitudeSchema.parse({});

@@ -42,7 +42,7 @@ function wireNumber(units: bigint, minorUnits: number, random: Random): string {
 }
 
 /** A JSON number such as `-0.1` or `1E+3`, in minor units. The scenario is checked for more decimals than these. */
-function unitsOf(text: string, minorUnits: number): bigint {
+export function unitsOf(text: string, minorUnits: number): bigint {
   const [mantissa = '', exponent = '0'] = text.toUpperCase().split('E');
   const [integer = '0', fraction = ''] = mantissa.replace('-', '').split('.');
   const shift = Number(exponent) + minorUnits - fraction.length;
