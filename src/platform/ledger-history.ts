@@ -114,16 +114,16 @@ function pageOf(
   const pageNum = integerOf(fields, 'pageNum', envelope);
   if (pageNum !== query.pageNum) {
     const isEmpty = pageNum === 0 && list.length === 0;
-    if (!isEmpty && !(query.isBeyondLast === true && pageNum < query.pageNum))
+    if (!isEmpty && query.isBeyondLast !== true)
       throw new PlatformReplyInvalid(`asked for pageNum ${query.pageNum}, answered ${pageNum}`);
     notices.push(
-      isEmpty ? 'an empty page sent as page 0' : 'an earlier page sent in place of one beyond the last',
+      isEmpty ? 'an empty page sent as page 0' : 'another page sent in place of one beyond the last',
     );
   }
   // What a page holds is judged by its entries and the total, not by what it says of its size.
   const statedSize = integerOf(fields, 'pageSize', envelope);
   if (statedSize !== pageSize) notices.push('pageSize is not the one asked for');
-  if (list.length > pageSize) {
+  if (list.length > pageSize && query.isBeyondLast !== true) {
     throw new PlatformReplyInvalid(
       `the page holds ${list.length} entries, more than the ${pageSize} asked for`,
     );

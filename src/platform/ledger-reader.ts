@@ -17,7 +17,7 @@ export interface LedgerPageQuery {
   readonly pageNum: number;
   readonly currency?: string;
   readonly batchNo?: string;
-  /** The page after the last one: some platforms answer with an earlier page, whose entries the caller then compares. */
+  /** The page after the last one: some platforms answer with another page. Any is read, and the caller compares its entries. */
   readonly isBeyondLast?: boolean;
   /** Other calls of the merchant wait for this one, so it is sent before them. */
   readonly isUrgent?: boolean;

@@ -95,7 +95,9 @@ describe('a ledger', () => {
     const stage = await stageOf(form);
     expect(await stage.run()).toMatchObject({ exitCode: 0 });
     // Days without entries, whose page is empty.
-    expect(await stage.run({ range: { from: '2026-02-20', to: '2026-02-22' } })).toMatchObject({ exitCode: 0 });
+    expect(await stage.run({ range: { from: '2026-02-20', to: '2026-02-22' } })).toMatchObject({
+      exitCode: 0,
+    });
     const files = await csvOf(stage);
     expect(files).toEqual(await plainCsv(form.batchNo === 'number' ? 'digits' : 'letters'));
     expect(files).toHaveLength(12);
@@ -157,26 +159,44 @@ describe('a total that counts only the entries of its page', () => {
     ).sort(([, a], [, b]) => (a < b ? -1 : 1)),
   );
 
-  test.each([
-    ['size and number are as asked', {}],
-    ['each page calls itself page 1', { pageNum: 1 }],
-    ['each page calls itself page 1, of as many entries as it has', { pageNum: 1, pageSize: null }],
-  ])('never proves a day of which a part is missing, where %s', async (_, said) => {
-    stage = await openPlainStage(busy, '2026-03-04T01:30:00+08:00');
-    open.push(stage);
-    stage.platform.alter = ({ status, body }) => {
-      const page = body as { readonly list: readonly unknown[] };
-      const count = page.list.length;
-      return {
-        status,
-        body: { ...page, ...said, total: count, ...('pageSize' in said && { pageSize: count }) },
+  interface Said {
+    readonly pageNum?: number;
+    readonly pageSize: (count: number) => number;
+    readonly mostOnPage: number;
+  }
+  const hundred = { mostOnPage: 100, pageSize: () => 100 };
+  test.each<[string, Said]>([
+    ['size and number are as asked', hundred],
+    ['each page calls itself page 1', { ...hundred, pageNum: 1 }],
+    [
+      'each page calls itself page 1 and as large as it is',
+      { ...hundred, pageNum: 1, pageSize: (count) => count },
+    ],
+    ['a page holds 50 at most and says so', { mostOnPage: 50, pageSize: () => 50 }],
+    [
+      'a page holds 50 at most and calls itself page 1',
+      { mostOnPage: 50, pageNum: 1, pageSize: (count) => count },
+    ],
+  ])(
+    'never proves a day of which a part is missing, where %s',
+    async (_, { mostOnPage, pageSize, ...said }) => {
+      stage = await openPlainStage(busy, '2026-03-04T01:30:00+08:00');
+      open.push(stage);
+      stage.platform.alter = ({ status, body: honest }, { body: { beginDate, endDate, pageNum } }) => {
+        const matching = busy.filter(({ atMs }) => atMs >= Number(beginDate) && atMs <= Number(endDate));
+        const list = matching.slice((Number(pageNum) - 1) * mostOnPage, Number(pageNum) * mostOnPage);
+        const count = list.length;
+        return {
+          status,
+          body: { ...(honest as object), ...said, pageSize: pageSize(count), total: count, list },
+        };
       };
-    };
-    const { exitCode } = await stage.run(DAY, '2026-03-03');
-    const { rows, published } = await state();
-    expect(published === 0 || rows === 150).toBe(true);
-    expect(exitCode === 0).toBe(published > 0);
-  });
+      const { exitCode } = await stage.run(DAY, '2026-03-03');
+      const { rows, published } = await state();
+      expect(published === 0 || rows === 150).toBe(true);
+      expect(exitCode === 0).toBe(published > 0);
+    },
+  );
 
   /** How many entries are stored, and how many statements of the day are published. */
   async function state() {

@@ -64,11 +64,17 @@ test('a page with too few or too many entries is refused', () => {
     'page 2 of 250 entries held 99 where 100 were due',
   );
   expect(problemOf([page(40, all.slice(0, 41))])).toBe('page 1 of 40 entries held 41 where 40 were due');
+  expect(problemOf([{ ...page(250, first.slice(50)), fullAt: 50 }])).toBe(
+    'page 1 of 250 entries held 50, as many as its pageSize, where 100 were due',
+  );
 });
 
 test('a page beyond the last may repeat entries, but not have new ones', () => {
   expect(needsConfirming({ total: 200 })).toBe(true);
   expect([needsConfirming({ total: 0 }), needsConfirming({ total: 199 })]).toEqual([false, false]);
+  // By its own `pageSize` a first page of all entries is full, or says less than it holds.
+  expect(needsConfirming({ total: 43, fullAt: 43 })).toBe(true);
+  expect(needsConfirming({ total: 43, fullAt: 40 })).toBe(false);
   expect(problemOf([page(200, first), page(200, second), page(200, [])])).toBeNull();
   expect(problemOf([page(200, first), page(200, second), page(200, second)])).toBeNull();
   expect(problemOf([page(200, first), page(200, second), page(200, third)])).toBe(
