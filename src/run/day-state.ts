@@ -41,7 +41,7 @@ export function dayState(facts: AccountFacts, day: BusinessDay, { zone, today }:
   const isComplete = covers(facts.certified, window);
   if (facts.firstDay === null || day < facts.firstDay) {
     if (!isComplete) return 'not-read';
-    if (isUnreadable(facts, window)) return 'unreadable';
+    if (isUnreadable(facts, window) || isAcknowledged(facts, window)) return 'unreadable';
     return beganAtZero(facts) ? 'before' : 'empty';
   }
   const fact = facts.days.get(day);
@@ -50,7 +50,8 @@ export function dayState(facts: AccountFacts, day: BusinessDay, { zone, today }:
   if (fact.verdict === 'broken') return 'explained';
   if (isUnreadable(facts, window)) return 'unreadable';
   if (fact.verdict === 'reordered') return 'reordered';
-  return fact.entries === 0 ? 'empty' : 'proven';
+  if (fact.entries > 0) return 'proven';
+  return isAcknowledged(facts, window) ? 'unreadable' : 'empty';
 }
 
 /** What is to be said next to the state of a day. */
@@ -67,6 +68,10 @@ export function dayNotes(facts: AccountFacts, day: BusinessDay, clock: DayClock)
   };
   return DAY_NOTES.filter((note) => holds[note]);
 }
+
+/** Somebody may answer for an entry that could not be read, and a day of which none was read is not empty for that. */
+const isAcknowledged = ({ acknowledged }: AccountFacts, window: Window): boolean =>
+  acknowledged.some((span) => overlaps(span, window));
 
 const isUnreadable = ({ unreadable }: AccountFacts, window: Window): boolean =>
   unreadable.some((span) => overlaps(span, window));

@@ -151,7 +151,7 @@ interface ProofCounted extends Pick<ProvenOfAll, 'provenFrom' | 'provenThrough' 
 async function provenOfAll(db: Kysely<DB>, own: readonly string[], clock: Clock): Promise<ProvenOfAll> {
   const counted: ProofCounted[] = [];
   const proofOf = createProof(clock);
-  for (const shape of await proofShapes(db, own)) {
+  for (const shape of await proofShapes(db, own, clock.zone)) {
     const { unread, ...proven } = proofOf(shape.certified, shape.changed, shape.broken);
     const daysMissing = countDaysMissing([...unread, ...shape.uncertified], clock);
     counted.push({ merchants: shape.merchants, ...proven, daysMissing });

@@ -37,7 +37,7 @@ export function provenOf(
   return askInParts(merchants, async (some) => {
     const certifiedOf = await certifiedOfEach(db, some, ALL_TIME);
     const unreconciledOf = await changedDaysOfEach(db, some);
-    const openOf = await unprovenSpans(db, some);
+    const openOf = await unprovenSpans(db, some, clock.zone);
     return some.map((merchantNo, nth) => ({
       merchantNo,
       ...proofOf(certifiedOf[nth]!, unreconciledOf.get(merchantNo) ?? [], [

@@ -40,6 +40,8 @@ export interface AccountFacts {
   readonly openBreaks: readonly OpenBreak[];
   /** Where entries can lie that could not be read and that no one has acknowledged. */
   readonly unreadable: readonly Window[];
+  /** The same of those that somebody has acknowledged. */
+  readonly acknowledged: readonly Window[];
   /** What is proven to be read completely, in order. */
   readonly certified: readonly Window[];
 }
@@ -99,7 +101,7 @@ export async function dayFacts(
     FROM asked JOIN continuity_break d ON ${OF_ASKED} AND d.status = 'open'
       AND d.begin_ms <= asked.end_ms AND d.end_ms >= asked.begin_ms
     UNION ALL
-    SELECT 'unreadable', nth::int, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, lower(part), upper(part) - 1
+    SELECT CASE WHEN lying.is_open THEN 'unreadable' ELSE 'acknowledged' END, nth::int, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, lower(part), upper(part) - 1
     FROM asked CROSS JOIN LATERAL (${UNREADABLE_SPANS}) AS lying CROSS JOIN LATERAL unnest(lying.spans) AS part
     UNION ALL
     SELECT 'certified', nth::int, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, lower(proven), upper(proven) - 1
@@ -110,15 +112,18 @@ export async function dayFacts(
 
 const OF_ASKED = sql`d.merchant_no = asked.merchant_no AND d.currency = asked.currency`;
 
-/** Those of the account's currency, and those whose currency is unknown. Uses quarantined_entry_open. */
+/** Those of the account's currency, and those whose currency is unknown. There are few of a merchant. */
 const UNREADABLE_SPANS = sql`
-  SELECT range_agg(part) AS spans FROM quarantined_entry q CROSS JOIN LATERAL unnest(q.span) AS part
-  WHERE q.merchant_no = asked.merchant_no AND q.released_at IS NULL AND q.acknowledged_at IS NULL
+  SELECT q.acknowledged_at IS NULL AS is_open, range_agg(part) AS spans
+  FROM quarantined_entry q CROSS JOIN LATERAL unnest(q.span) AS part
+  WHERE q.merchant_no = asked.merchant_no AND q.released_at IS NULL
     AND q.begin_ms <= asked.end_ms AND q.end_ms >= asked.begin_ms
-    AND coalesce(${UNREADABLE_CURRENCY}, asked.currency) = asked.currency`;
+    AND coalesce(${UNREADABLE_CURRENCY}, asked.currency) = asked.currency
+  GROUP BY 1`;
 
 interface FactRow {
-  readonly kind: 'day' | 'first' | 'changed' | 'revised' | 'break' | 'unreadable' | 'certified';
+  readonly kind:
+    'day' | 'first' | 'changed' | 'revised' | 'break' | 'unreadable' | 'acknowledged' | 'certified';
   readonly nth: number;
   readonly day: BusinessDay | null;
   /** Of kind `day` alone. */
@@ -163,6 +168,7 @@ function factsOf(account: Account, rows: readonly FactRow[], by: Downloader | nu
       ...{ id: id!, beginMs: beginMs!, endMs: endMs! },
     })),
     unreadable: spans('unreadable'),
+    acknowledged: spans('acknowledged'),
     certified: spans('certified').sort((a, b) => a.beginMs - b.beginMs),
   };
 }

@@ -6,7 +6,8 @@ import { sql } from 'kysely';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { EVERY_CURRENCY } from './account-filter.ts';
 import { IS_DECISIVE } from './breaks/break-cases.ts';
-import { isNewSince, OPEN_UNREADABLE } from './breaks/breaks.ts';
+import { isNewSince } from './breaks/breaks.ts';
+import { unreadableSpans } from './quarantine.ts';
 import { arrayLiteral, type Db, rowsOf, rowOf } from './engine/database.ts';
 
 /** The active merchants, and `own`: the one that the settings name, which the database may not know yet. */
@@ -30,7 +31,7 @@ export interface ProofShape {
  * How far merchants are proven, reported once for all to whom the same applies, as most are read at the same times. Left
  * out are those with a range asked for by date that is still open; `merchantsWithOpenRanges` names them.
  */
-export const proofShapes = (db: Db, own: readonly string[]) => rowsOf(db)<ProofShape>`
+export const proofShapes = (db: Db, own: readonly string[], zone: string) => rowsOf(db)<ProofShape>`
     WITH asked AS (${activeWith(own)}), open AS (
       SELECT merchant_no, range_agg(int8range(begin_ms, end_ms, '[]')) AS spans FROM (
         SELECT merchant_no, begin_ms, end_ms FROM sync_window WHERE certified_at IS NULL
@@ -39,7 +40,7 @@ export const proofShapes = (db: Db, own: readonly string[]) => rowsOf(db)<ProofS
     ), broken AS (
       SELECT merchant_no, range_agg(int8range(begin_ms, end_ms, '[]')) AS spans
       FROM (
-        SELECT merchant_no, begin_ms, end_ms FROM continuity_break WHERE status = 'open' UNION ALL ${OPEN_UNREADABLE}
+        SELECT merchant_no, begin_ms, end_ms FROM continuity_break WHERE status = 'open' UNION ALL ${unreadableSpans(zone)}
       ) AS unproven GROUP BY merchant_no
     ), changed AS (
       SELECT merchant_no, array_agg(DISTINCT day::text ORDER BY day::text) AS days FROM changed_day GROUP BY merchant_no

@@ -14,6 +14,27 @@ import type { WindowToStore } from './compare-with-stored.ts';
 export const UNREADABLE_CURRENCY: RawBuilder<string | null> =
   sql`upper(substring(q.raw COLLATE "C" FROM '"currency"\\s*:\\s*"([A-Za-z]{3})"'))`;
 
+const dayOf = (ms: RawBuilder<unknown>, zone: string): RawBuilder<unknown> =>
+  sql`(to_timestamp((${ms}) / 1000.0) AT TIME ZONE ${zone})::date`;
+
+/**
+ * Where unreadable entries keep days from being proven, as `{merchant_no, begin_ms, end_ms}`: those that no one has acknowledged,
+ * and all on a day of which no entry of the account was read, as its figures would be made of nothing.
+ */
+export const unreadableSpans = (zone: string): RawBuilder<unknown> => sql`
+  SELECT q.merchant_no, lower(part) AS begin_ms, upper(part) - 1 AS end_ms
+  FROM quarantined_entry q CROSS JOIN LATERAL unnest(q.span) AS part
+  WHERE q.released_at IS NULL AND (q.acknowledged_at IS NULL OR EXISTS (
+    SELECT FROM generate_series(
+      ${dayOf(sql`lower(part)`, zone)}, ${dayOf(sql`upper(part) - 1`, zone)}, interval '1 day'
+    ) AS touched
+    WHERE NOT EXISTS (
+      SELECT FROM account_day d
+      WHERE d.merchant_no = q.merchant_no AND d.currency = coalesce(${UNREADABLE_CURRENCY}, d.currency)
+        AND d.day = touched::date AND d.credit_count + d.debit_count > 0
+    )
+  ))`;
+
 const fingerprintOf = (raw: string): string => createHash('sha256').update(raw).digest('hex');
 
 type RepeatedEntry = UnreadableEntry & { readonly occurrences: number };

@@ -21,7 +21,7 @@ type DayFact = AccountFacts['days'] extends ReadonlyMap<string, infer Fact> ? Fa
 const FACTS: AccountFacts = {
   account: { merchantNo: 'M1', currency: 'USD' },
   ...{ firstDay: '2026-03-03', firstOpening: '0.00', days: new Map() },
-  ...{ changed: new Set(), revised: new Set(), openBreaks: [], unreadable: [] },
+  ...{ changed: new Set(), revised: new Set(), openBreaks: [], unreadable: [], acknowledged: [] },
   certified: [window('2026-03-01', '2026-03-08')],
 };
 
@@ -37,6 +37,25 @@ test.each<[ReturnType<typeof dayState>, string, AccountFacts, string]>([
   ],
   ['explained', 'with a break that is not open any more', of({}, { verdict: 'broken' }), DAY],
   ['unreadable', 'with an entry that cannot be read', of({ unreadable: [window(DAY)] }), DAY],
+  [
+    'unreadable',
+    'of which nothing was read, whoever acknowledged what came',
+    of({ acknowledged: [window(DAY)] }, { entries: 0 }),
+    DAY,
+  ],
+  ['proven', 'with entries, and one that was acknowledged', of({ acknowledged: [window(DAY)] }), DAY],
+  [
+    'empty',
+    'next to one with an acknowledged entry',
+    of({ acknowledged: [window('2026-03-04')] }, { entries: 0 }),
+    DAY,
+  ],
+  [
+    'unreadable',
+    'before the first one, with one that was acknowledged',
+    of({ acknowledged: [window('2026-03-02')] }),
+    '2026-03-02',
+  ],
   [
     'uncertified',
     'that is not read completely',

@@ -8,6 +8,7 @@ import { ofDays, type DayFilter } from '../account-days.ts';
 import { ofAccounts } from '../account-filter.ts';
 import { type Db, type Trx, rowsOf, arrayLiteral } from '../engine/database.ts';
 import type { ContinuityBreak as BreakTable } from '../engine/schema.ts';
+import { unreadableSpans } from '../quarantine.ts';
 
 export type BreakRow = Selectable<BreakTable>;
 
@@ -227,12 +228,6 @@ export async function countOpenBreaks(
   return new Map(rows.map(({ merchantNo, ...count }) => [merchantNo, count]));
 }
 
-/** Where entries can lie that could not be read and that no one acknowledged: `{merchant_no, begin_ms, end_ms}`. */
-export const OPEN_UNREADABLE = sql`
-  SELECT q.merchant_no, lower(part) AS begin_ms, upper(part) - 1 AS end_ms
-  FROM quarantined_entry q CROSS JOIN LATERAL unnest(q.span) AS part
-  WHERE q.released_at IS NULL AND q.acknowledged_at IS NULL`;
-
 /**
  * By merchant, what keeps days from being proven: open breaks, each from the entry before it to the entry after it, and entries
  * that could not be read.
@@ -240,12 +235,13 @@ export const OPEN_UNREADABLE = sql`
 export async function unprovenSpans(
   db: Db,
   merchants: readonly string[],
+  zone: string,
 ): Promise<ReadonlyMap<string, readonly Window[]>> {
   const asked = sql`${arrayLiteral(merchants)}::text[]`;
   const rows = await rowsOf(db)<Window & { readonly merchantNo: string }>`
     SELECT merchant_no AS "merchantNo", begin_ms AS "beginMs", end_ms AS "endMs" FROM (
       SELECT merchant_no, begin_ms, end_ms FROM continuity_break WHERE status = 'open' AND merchant_no = ANY (${asked})
-      UNION ${OPEN_UNREADABLE} AND q.merchant_no = ANY (${asked})
+      UNION ${unreadableSpans(zone)} AND q.merchant_no = ANY (${asked})
     ) AS open`;
   return Map.groupBy(rows, ({ merchantNo }) => merchantNo);
 }

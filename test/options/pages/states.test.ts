@@ -25,6 +25,23 @@ const cells = async (): Promise<string[]> => cellsOf(await pages.html('/?month=2
 const run = (from: string, to: string, command: 'run' | 'sync' | 'reconcile' = 'run') =>
   stage.run({ command, range: { from, to } });
 
+async function acknowledgeAll(count: number): Promise<void> {
+  for (let id = 1; id <= count; id += 1) {
+    const args = ['quarantine', 'acknowledge', String(id), '--note', 'booked by hand', '--by', 'Ada'];
+    expect(await daybook(args, envOf(stage))).toMatchObject({ code: 0 });
+  }
+}
+
+/** The first and last proven day that `status` shows, and how many merchants have none, as `metrics` tells. */
+async function proven(): Promise<unknown[]> {
+  const said = async (command: string, pattern: RegExp) =>
+    pattern.exec((await daybook([command], envOf(stage))).stdout)?.slice(1);
+  return [
+    await said('status', /SBX-M-1 +[-\d]+ [:\d]+ +(nothing yet|[-\d]+) +(nothing yet|[-\d]+) /),
+    await said('metrics', /^daybook_merchants_unproven (\d+)$/m),
+  ];
+}
+
 describe('an entry that cannot be read', () => {
   test('is neither proven nor empty where it was booked, and does not touch accounts of other currencies', async () => {
     await open({
@@ -52,6 +69,29 @@ describe('an entry that cannot be read', () => {
       /Unreadable entries .*each as received, and its acknowledgement\. SBX\d+: .* SBX\d+: .* SBX\d+: /,
     );
     expect(await words(`/m/${merchantNo}/KWD/2026-03-04`)).not.toContain('Unreadable entries');
+
+    // Acknowledged, they leave a day of other entries proven. A day of which nothing was read is not, and not empty.
+    await acknowledgeAll(4);
+    expect(await cells()).toEqual([
+      ...['02', '03', '04', '05'].map((day) => `KWD 2026-03-${day} proven`),
+      ...['02', '03', '04'].map((day) => `USD 2026-03-${day} proven`),
+      'USD 2026-03-05 not all readable',
+    ]);
+    expect(await stage.run()).toMatchObject({
+      exitCode: 0,
+      standing: { proven: [{ provenThrough: '2026-03-04' }] },
+    });
+    expect(await proven()).toEqual([['2026-03-02', '2026-03-04'], ['0']]);
+  });
+
+  test('leaves nothing proven of a merchant of whom no entry could be read, whoever acknowledged them', async () => {
+    await open({ scenario: scenario({ entriesPerDay: 3, ...USD }) });
+    for (const { batchNo } of stage.sandbox.entriesOf(merchantNo))
+      stage.sandbox.amend(merchantNo, batchNo, { inAmount: null, outAmount: null });
+    expect(await stage.run()).toMatchObject({ exitCode: 3, standing: { proven: [{ provenThrough: null }] } });
+    await acknowledgeAll(12);
+    expect(await stage.run()).toMatchObject({ exitCode: 0, standing: { proven: [{ provenThrough: null }] } });
+    expect(await proven()).toEqual([['nothing yet', 'nothing yet'], ['1']]);
   });
 
   test('is said beside the mark of a broken day', async () => {
