@@ -2,7 +2,8 @@
 import type { ConnectionSettings } from './attempt.ts';
 import { PlatformRejected } from './errors.ts';
 import type { MerchantAccess } from './ledger-reader.ts';
-import { fillTemplates } from './secrets.ts';
+import { fillTemplate } from '../ledger/placeholders.ts';
+import type { SigningSettings } from './signing.ts';
 
 /**
  * A merchant's calls carry the merchant's number and token. The agent's own calls carry what the settings say
@@ -12,8 +13,6 @@ export type PlatformAccess =
   { readonly kind: 'merchant'; readonly merchant: MerchantAccess } | { readonly kind: 'agent' };
 
 export interface Credentials {
-  /** Used in messages: `for merchant M1`. */
-  readonly whose: string;
   readonly headers: Readonly<Record<string, string>>;
   /** Texts that no message may ever repeat. */
   readonly secrets: readonly string[];
@@ -26,58 +25,87 @@ export interface Credentials {
 const namesOf = (headers: Readonly<Record<string, string>>): string =>
   Object.keys(headers).length === 0 ? 'none' : Object.keys(headers).join(', ');
 
-function printable(headers: Record<string, string>, problem: (name: string) => string): typeof headers {
-  const wrong = Object.entries(headers).find(([, value]) => !/^[\x20-\x7e]*$/.test(value));
+type Values = Readonly<Record<string, string>>;
+
+function filled(templates: Values, values: Values, problem: (name: string) => string): Values {
+  const headers = Object.entries(templates).map(
+    ([name, template]) => [name, fillTemplate(template, values)] as const,
+  );
+  const wrong = headers.find(([, value]) => !/^[\x20-\x7e]*$/.test(value));
   if (wrong !== undefined) throw new PlatformRejected(problem(wrong[0]));
-  return headers;
+  return Object.fromEntries(headers);
 }
 
 /** A merchant's number as headers carry it: percent-encoded as UTF-8 where it is not ASCII (docs/platform.md 5). */
 export const headerText = (merchantNo: string): string =>
   /^[\x20-\x7e]*$/.test(merchantNo) ? merchantNo : encodeURIComponent(merchantNo);
 
-/** Throws `PlatformRejected` if a value cannot be put into a header. */
-export function credentialsOf(settings: PlatformSettings, access: PlatformAccess): Credentials {
+/** Used in messages: `for merchant M1`. */
+export const whoseOf = (access: PlatformAccess): string =>
+  access.kind === 'agent' ? 'for the agent' : `for merchant ${access.merchant.merchantNo}`;
+
+/** What templates may say of whose call it is. */
+export const valuesOf = (settings: PlatformSettings, access: PlatformAccess): Values =>
+  access.kind === 'agent'
+    ? { agentToken: settings.agentToken ?? '', referralChannel: settings.referralChannel ?? '' }
+    : { merchantNo: headerText(access.merchant.merchantNo), token: access.merchant.token };
+
+/**
+ * The headers of a call, or of a try of it whose own values are `ofTry`. Throws `PlatformRejected` if a value cannot be put
+ * into a header.
+ */
+export function credentialsOf(
+  settings: PlatformSettings,
+  access: PlatformAccess,
+  ofTry: Values = {},
+): Credentials {
   const notAscii = 'as it holds a line break or something else than printable ASCII';
+  const values = { ...valuesOf(settings, access), ...ofTry };
+  const { signature, signatureBase64, ...known } = ofTry;
+  const signatures = [signature, signatureBase64].filter((one) => one !== undefined);
   if (access.kind === 'agent') {
-    const agentToken = settings.agentToken ?? '';
-    const referralChannel = settings.referralChannel ?? '';
-    const headers = printable(
-      fillTemplates(settings.agentHeaders, { agentToken, referralChannel }),
+    const headers = filled(
+      settings.agentHeaders,
+      values,
       (name) => `the agent's token or number cannot stand in header ${name}, ${notAscii}.`,
     );
     return {
-      whose: 'for the agent',
       headers,
-      secrets: [agentToken],
-      known: [referralChannel],
-      remedy: `check PLATFORM_AGENT_TOKEN, and PLATFORM_AGENT_HEADERS (now ${namesOf(headers)})`,
+      secrets: [settings.agentToken ?? '', ...signatures],
+      known: [settings.referralChannel ?? '', ...Object.values(known)],
+      remedy: `check PLATFORM_AGENT_TOKEN, ${remedyOf('PLATFORM_AGENT_HEADERS', settings.agentHeaders, settings)}`,
     };
   }
   const { merchantNo, token } = access.merchant;
-  const headers = printable(
-    fillTemplates(settings.headers, { merchantNo: headerText(merchantNo), token }),
+  const headers = filled(
+    settings.headers,
+    values,
     (name) =>
       `merchant ${merchantNo}: the token cannot stand in header ${name}, ${notAscii}; ` +
       'add the merchant again with the token as it was delivered.',
   );
   return {
-    whose: `for merchant ${merchantNo}`,
     headers,
-    secrets: [token],
-    known: [headerText(merchantNo)],
-    remedy: `check the merchant's token, and PLATFORM_HEADERS (now ${namesOf(headers)})`,
+    secrets: [token, ...signatures],
+    known: [headerText(merchantNo), ...Object.values(known)],
+    remedy: `check the merchant's token, ${remedyOf('PLATFORM_HEADERS', settings.headers, settings)}`,
   };
 }
 
+const remedyOf = (setting: string, headers: Values, { signing }: PlatformSettings): string =>
+  (signing === null ? '' : 'PLATFORM_SIGNATURE_KEY, PLATFORM_SIGNATURE_TEMPLATE, ') +
+  `and ${setting} (now ${namesOf(headers)})`;
+
 /** For what the platform's document leaves open (docs/platform.md 5, 7, 8). */
 export interface PlatformSettings extends ConnectionSettings {
-  /** Header templates of a merchant's calls, with `{token}` and `{merchantNo}`. */
+  /** Header templates of a merchant's calls, with `{token}` and `{merchantNo}`, and what `signing.ts` makes for a try. */
   readonly headers: Readonly<Record<string, string>>;
   /** Header templates of calls that belong to no merchant, with `{agentToken}` and `{referralChannel}`. */
   readonly agentHeaders: Readonly<Record<string, string>>;
   readonly agentToken: string | null;
   readonly referralChannel: string | null;
+  /** How requests are signed. Null where no header has a signature. */
+  readonly signing: SigningSettings | null;
   readonly rateLimitPerS: number | null;
   /** How often a call is repeated after a temporary failure. */
   readonly retriesMax: number;

@@ -1,4 +1,4 @@
-/** Fills header templates, and removes their secrets from messages. */
+/** Removes secrets of requests from messages. */
 import { cutText } from '../ledger/text.ts';
 
 /** A fixed header value shorter than this is an ordinary word, not a secret. */
@@ -13,16 +13,6 @@ const NOT_SHOWN = '(it repeats a secret in another form and is not shown)';
 const EXCERPT_CHARACTERS_MAX = 120;
 /** How much of a reply is searched for secrets. It is searched before it is cut, so that no cut hides half a secret. */
 const SEARCHED_CHARACTERS_MAX = 4_096;
-
-/** Replaces each `{name}` in the templates by its value. If a value contains `{name}` itself, that is not replaced. */
-export function fillTemplates(
-  templates: Readonly<Record<string, string>>,
-  values: Readonly<Record<string, string>>,
-): Record<string, string> {
-  const fill = (template: string): string =>
-    template.replaceAll(/\{(\w+)\}/g, (placeholder, name: string) => values[name] ?? placeholder);
-  return Object.fromEntries(Object.entries(templates).map(([name, template]) => [name, fill(template)]));
-}
 
 /** The forms in which a secret may come back in a reply. */
 const spellings = (secret: string): string[] => [

@@ -1,4 +1,5 @@
 /** Every call to the platform goes through here: limited, shared fairly, timed, and sent again if that may help. */
+import { randomBytes } from 'node:crypto';
 import { setImmediate as loopTurn } from 'node:timers/promises';
 import { UNTRACED, type Trace } from '../host/trace.ts';
 import {
@@ -10,12 +11,13 @@ import {
   type ClockReading,
 } from './attempt.ts';
 import { createSuccessCheck } from '../ledger/success-codes.ts';
-import { credentialsOf, type PlatformAccess, type PlatformSettings } from './access.ts';
+import { credentialsOf, valuesOf, whoseOf, type PlatformAccess, type PlatformSettings } from './access.ts';
 import { discreetExcerpt, createRedactor, excerptOf } from './secrets.ts';
 import { isPlatformError, PlatformRejected, saying } from './errors.ts';
 import { createRequestQueue, type Caller } from './request-queue.ts';
 import type { SharedLimit, TimeSource } from './rate-limiter.ts';
 import { RETRY_AFTER_MAX_MS, Tries } from './tries.ts';
+import { createTryValues } from './signing.ts';
 import { createWaits, UNWATCHED, type OnWaiting, type WatchedCall } from './waits.ts';
 import type { Operation } from './wire.ts';
 import pLimit from 'p-limit';
@@ -44,6 +46,8 @@ export interface CallMade {
 export interface TransportDeps extends TimeSource {
   /** From 0 up to, not including, 1. */
   readonly random: () => number;
+  /** A text for a request that no other has. Left out: 32 random hexadecimal digits. */
+  readonly nonce?: () => string;
   /** This machine's clock, which the platform's is compared with. Left out: `clock`, which a test may let jump. */
   readonly machineClock?: () => number;
   readonly onRetry?: (retry: Retry) => void;
@@ -77,6 +81,8 @@ export const systemTransportDeps: TransportDeps = {
       signal?.addEventListener('abort', stop, { once: true });
     }),
 };
+
+const randomNonce = (): string => randomBytes(16).toString('hex');
 
 /** Makes a short quote of a reply for a message, without secrets and personal data. */
 export type Excerpt = (text: string) => string;
@@ -132,20 +138,23 @@ export function createTransportOver(
   const queue = createRequestQueue(settings.concurrency, settings.rateLimitPerS, deps, shared);
   const read = createReading(createSuccessCheck(settings.successCodes));
   const watchOf = createWatching(deps);
+  const outgoingOf = createOutgoing(basePath, settings, deps);
 
   /** Holds a slot only while the call is on the wire. */
   const send = async (
-    outgoing: OutgoingCall,
+    { outgoingCall }: Outgoing,
     caller: Caller,
     watch: WatchedCall,
     signal: AbortSignal | undefined,
-  ): Promise<Outcome<Reply>> => {
+  ): Promise<{ readonly outgoing: OutgoingCall; readonly sent: Outcome<Reply> }> => {
     watch.queued();
     const leave = await queue.enter({ ...caller, onHeld: watch.held }, signal);
     const arrived = watch.onWire();
     const sentMs = performance.now();
     let answered: boolean | null = null;
     try {
+      // After all waiting, as it may have a time in it.
+      const outgoing = outgoingCall();
       const outcome = await connections.attempt(outgoing, signal);
       answered = outcome.ok || outcome.failure.answered;
       reportCall(deps, outgoing, { outcome, sentMs });
@@ -153,7 +162,7 @@ export function createTransportOver(
       // Before the slot is free for this merchant's next call, and capped: another run of the same process must not be
       // queued for hours.
       if (askedMs !== null) queue.hold(caller.owner, Math.min(askedMs, RETRY_AFTER_MAX_MS));
-      return outcome;
+      return { outgoing, sent: outcome };
     } finally {
       arrived();
       leave(answered);
@@ -161,7 +170,7 @@ export function createTransportOver(
   };
 
   const post = async <T>(call: PlatformCall<T>, signal?: AbortSignal): Promise<T> => {
-    const outgoing = outgoingCall(call, basePath, settings, deps);
+    const outgoing = outgoingOf(call);
     const about = { operation: call.operation, subject: outgoing.subject };
     const caller = callerOf(call);
     const tries = new Tries(call.repeatable, settings.retriesMax);
@@ -170,9 +179,9 @@ export function createTransportOver(
     try {
       for (;;) {
         const outcome = await trace('call', spanOf(call, tries), async (annotate) => {
-          const sent = await send(outgoing, caller, watch, signal);
+          const { outgoing: tried, sent } = await send(outgoing, caller, watch, signal);
           annotate({ 'daybook.status': statusOf(sent) });
-          return sent.ok ? read(sent.value, call, outgoing) : sent;
+          return sent.ok ? read(sent.value, call, tried) : sent;
         });
         if (outcome.ok) return outcome.value;
         const waitMs = tries.waitAfter(outcome.failure, deps.random);
@@ -234,31 +243,47 @@ const callerOf = ({ access, rank = 0 }: PlatformCall<unknown>): Caller => ({
   rank,
 });
 
-/** What is sent, and how messages speak of it. Throws `PlatformRejected` if a value does not fit into a header. */
-function outgoingCall(
-  call: PlatformCall<unknown>,
-  basePath: string,
-  settings: PlatformSettings,
-  { clock, machineClock }: TransportDeps,
-): OutgoingCall {
-  const credentials = credentialsOf(settings, call.access);
-  // Seldom needed, and as dear as the rest.
-  let redactor: OutgoingCall['redact'] | null = null;
-  const redact = (text: string): string => (redactor ??= createRedactor(credentials))(text);
-  return {
-    operation: call.operation,
-    subject: `${call.operation} ${credentials.whose}`,
-    path: `${basePath}/api/${call.operation}`,
-    headers: credentials.headers,
-    remedy: credentials.remedy,
-    body: JSON.stringify(call.body),
-    timeoutMs: settings.timeoutMs,
-    redact,
-    excerpt: call.confidential
-      ? (text) => discreetExcerpt(text, call.body)
-      : (text) => excerptOf(text, redact),
-    nowMs: clock,
-    machineMs: machineClock ?? clock,
+/** A call, and how each of its tries is sent. */
+interface Outgoing {
+  readonly subject: string;
+  readonly outgoingCall: () => OutgoingCall;
+}
+
+/**
+ * What is sent, and how messages speak of it. Where headers say something of a single try, each is made anew, and no
+ * message repeats the signature of any. Throws `PlatformRejected` if a value does not fit into a header.
+ */
+function createOutgoing(basePath: string, settings: PlatformSettings, deps: TransportDeps) {
+  const { clock, machineClock = clock, nonce = randomNonce } = deps;
+  const tryValuesOf = (headers: PlatformSettings['headers']) =>
+    createTryValues(headers, settings.signing, { nowMs: machineClock, nonce });
+  const valuesBy = { merchant: tryValuesOf(settings.headers), agent: tryValuesOf(settings.agentHeaders) };
+
+  return ({ operation, access, body: sent, confidential }: PlatformCall<unknown>): Outgoing => {
+    const path = `${basePath}/api/${operation}`;
+    const body = JSON.stringify(sent);
+    const subject = `${operation} ${whoseOf(access)}`;
+    const ofTry = valuesBy[access.kind];
+    const secrets = new Set<string>();
+    const outgoingCall = (): OutgoingCall => {
+      const values = ofTry?.(valuesOf(settings, access), { path, body });
+      const { headers, remedy, known, ...own } = credentialsOf(settings, access, values);
+      for (const secret of own.secrets) secrets.add(secret);
+      // Seldom needed, and as dear as the rest.
+      let redactor: OutgoingCall['redact'] | null = null;
+      const redact = (text: string): string =>
+        (redactor ??= createRedactor({ headers, secrets: [...secrets], known }))(text);
+      return {
+        ...{ operation, subject, path, headers, remedy, body, redact },
+        timeoutMs: settings.timeoutMs,
+        excerpt: confidential ? (text) => discreetExcerpt(text, sent) : (text) => excerptOf(text, redact),
+        nowMs: clock,
+        machineMs: machineClock,
+      };
+    };
+    if (ofTry !== null) return { subject, outgoingCall };
+    const always = outgoingCall();
+    return { subject, outgoingCall: () => always };
   };
 }
 

@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { z } from 'zod';
+import { areSigned } from '../ledger/placeholders.ts';
 import { isLoopback, withinOneOf } from '../host/addresses.ts';
 import { missingPackages, type PackageUse } from '../host/packages.ts';
 import { OPTIONS, optionalFormats } from '../options/all.ts';
@@ -98,9 +99,30 @@ function callRules({ platform, daybook, database }: SettingsDocument): Rules {
       has('{agentToken}') && platform.agentToken === undefined,
     'PLATFORM_REFERRAL_CHANNEL is required where PLATFORM_AGENT_HEADERS has {referralChannel}':
       has('{referralChannel}') && platform.referralChannel === undefined,
+    ...signatureRules(platform),
     // The embedded database belongs to one process.
     'DATABASE_URL is required where DAYBOOK_WORKERS is queue: workers share a server':
       daybook.workers === 'queue' && database.url === undefined,
+  };
+}
+
+/** A signature without what makes it, and a key that would sign nothing. */
+function signatureRules({
+  headers,
+  agentHeaders,
+  signatureKey,
+  signatureTemplate,
+}: SettingsDocument['platform']): Rules {
+  const isSigned = areSigned(headers) || areSigned(agentHeaders);
+  const where = 'PLATFORM_HEADERS or PLATFORM_AGENT_HEADERS';
+  const unused = `is given, and no header of ${where} has {signature}: nothing would be signed`;
+  return {
+    [`PLATFORM_SIGNATURE_KEY is required where ${where} has {signature}`]:
+      isSigned && signatureKey === undefined,
+    [`PLATFORM_SIGNATURE_TEMPLATE is required where ${where} has {signature}: what is signed`]:
+      isSigned && signatureTemplate === undefined,
+    [`PLATFORM_SIGNATURE_KEY ${unused}`]: !isSigned && signatureKey !== undefined,
+    [`PLATFORM_SIGNATURE_TEMPLATE ${unused}`]: !isSigned && signatureTemplate !== undefined,
   };
 }
 
@@ -244,7 +266,8 @@ function optionProblems(
 }
 
 function platformOf(section: SettingsDocument['platform']): PlatformSection | null {
-  const { baseUrl, timeZone, merchantNo, token, rateLimit, agentToken, referralChannel, ...rest } = section;
+  const { baseUrl, timeZone, merchantNo, token, rateLimit, agentToken, referralChannel, ...others } = section;
+  const { signatureTemplate: template, signatureKey: key, ...rest } = others;
   if (baseUrl === undefined || timeZone === undefined) return null;
   const merchant = merchantNo === undefined || token === undefined ? null : { merchantNo, token };
   return {
@@ -255,6 +278,7 @@ function platformOf(section: SettingsDocument['platform']): PlatformSection | nu
     rateLimitPerS: rateLimit ?? null,
     agentToken: agentToken ?? null,
     referralChannel: referralChannel ?? null,
+    signing: template === undefined || key === undefined ? null : { template, key },
   };
 }
 

@@ -55,7 +55,7 @@ export const settingsSchema = z.strictObject({
     timeZone: value.timeZone().optional().meta(notes('Asia/Shanghai')),
     /** `trusted`: no proof of the time zone is needed, as a person vouches for it. */
     timeZoneProof: value.oneOf(['required', 'trusted']).default('required').meta(notes('required')),
-    /** Header templates with `{token}` and `{merchantNo}`: the document names no header (docs/platform.md 5). */
+    /** Header templates with `{token}` and `{merchantNo}`, and what is of one try of a call: the document names no header (docs/platform.md 5). */
     headers: list
       .headerTemplates('token', 'merchantNo')
       .default(DEFAULT_HEADERS)
@@ -81,6 +81,15 @@ export const settingsSchema = z.strictObject({
       .meta(secret(JSON.stringify(AGENT_HEADERS_EXAMPLE))),
     agentToken: credential.token().optional().meta(secret('the token the platform gave the agent')),
     referralChannel: credential.referralChannel().optional().meta(notes('A0001')),
+    /** What `{signature}` in a header signs, by HMAC-SHA256 with the key (docs/platform.md 5). */
+    signatureTemplate: list
+      .signedTemplate('token', 'merchantNo', 'agentToken', 'referralChannel')
+      .optional()
+      .meta(secret('{method}\\n{path}\\n{timestamp}\\n{nonce}\\n{bodySha256}')),
+    signatureKey: credential
+      .signatureKey()
+      .optional()
+      .meta(secret('the key the platform gave for signatures')),
     /** The two wallet methods that need no bankCode (docs/platform.md 2.5, rule 1). */
     walletMethods: list.codes().default([]).meta(notes('["WALLET_A","WALLET_B"]')),
     codeLists: list

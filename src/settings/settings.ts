@@ -12,7 +12,15 @@ export interface SettingsMerchant {
 
 type PlatformDocument = SettingsDocument['platform'];
 type MaybeGiven =
-  'baseUrl' | 'timeZone' | 'merchantNo' | 'token' | 'rateLimit' | 'agentToken' | 'referralChannel';
+  | 'baseUrl'
+  | 'timeZone'
+  | 'merchantNo'
+  | 'token'
+  | 'rateLimit'
+  | 'agentToken'
+  | 'referralChannel'
+  | 'signatureTemplate'
+  | 'signatureKey';
 
 export interface PlatformSection extends Readonly<Omit<PlatformDocument, MaybeGiven>> {
   readonly baseUrl: string;
@@ -22,6 +30,8 @@ export interface PlatformSection extends Readonly<Omit<PlatformDocument, MaybeGi
   readonly agentToken: string | null;
   /** The agent's own number. sp1101 sends it if the application names none (docs/platform.md 5). */
   readonly referralChannel: string | null;
+  /** How requests are signed. Null where no header has a signature. */
+  readonly signing: { readonly template: string; readonly key: string } | null;
 }
 
 /**

@@ -81,6 +81,7 @@ export const settingsOf = (url: string, more: Partial<PlatformSettings> = {}): P
   agentHeaders: { Authorization: 'Agent {agentToken}', channel: '{referralChannel}' },
   agentToken: AGENT_TOKEN,
   referralChannel: 'A0001',
+  signing: null,
   concurrency: 4,
   rateLimitPerS: null,
   timeoutMs: 5_000,

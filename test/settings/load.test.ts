@@ -55,6 +55,7 @@ describe('settings that are accepted', () => {
         agentHeaders: {},
         agentToken: null,
         referralChannel: null,
+        signing: null,
         walletMethods: [],
         codeLists: { sourceFunds: null, paymentPurpose: null, customerIdentity: null, natures: null },
         filePaths: expect.any(String) as string,
@@ -125,7 +126,9 @@ describe('settings that are accepted', () => {
       PLATFORM_TIMEOUT_MS: '100',
       PLATFORM_RETRIES_MAX: '0',
       PLATFORM_SUCCESS_CODES: 'S00000,1',
-      PLATFORM_AGENT_HEADERS: '{"X-Agent":"{referralChannel} {agentToken}"}',
+      PLATFORM_AGENT_HEADERS: '{"X-Agent":"{referralChannel} {agentToken} {signature}"}',
+      PLATFORM_SIGNATURE_TEMPLATE: '{timestampS}{body}',
+      PLATFORM_SIGNATURE_KEY: 'a signature key',
       PLATFORM_AGENT_TOKEN: `agent-${TOKEN}`,
       PLATFORM_REFERRAL_CHANNEL: 'A0001',
       PLATFORM_WALLET_METHODS: 'WALLET_A, WALLET_B',
@@ -193,9 +196,10 @@ describe('settings that are accepted', () => {
         timeoutMs: 100,
         retriesMax: 0,
         successCodes: ['S00000', '1'],
-        agentHeaders: { 'X-Agent': '{referralChannel} {agentToken}' },
+        agentHeaders: { 'X-Agent': '{referralChannel} {agentToken} {signature}' },
         agentToken: `agent-${TOKEN}`,
         referralChannel: 'A0001',
+        signing: { template: '{timestampS}{body}', key: 'a signature key' },
         walletMethods: ['WALLET_A', 'WALLET_B'],
         codeLists: { sourceFunds: ['01', '02'], paymentPurpose: null, customerIdentity: null, natures: null },
         filePaths: '^(?:/upload/.+)$',
@@ -429,7 +433,7 @@ describe('settings that are refused', () => {
     ['PLATFORM_TIME_ZONE', '+08:00', 'is no IANA time zone'],
     ['PLATFORM_HEADERS', 'Authorization', 'must be a mapping'],
     ['PLATFORM_HEADERS', '{"A":1}', 'must be a mapping'],
-    ['PLATFORM_HEADERS', '{"A":"{tokn}"}', 'neither {token} nor {merchantNo}'],
+    ['PLATFORM_HEADERS', '{"A":"{tokn}"}', 'in header 1 that is none of {token}, {merchantNo}, {timestamp}'],
     ['PLATFORM_HEADERS', '{"A b":"x"}', 'no valid name in header 1'],
     ['PLATFORM_HEADERS', '{"A":"x\\r\\nB: y"}', 'more than printable ASCII'],
     ['PLATFORM_HEADERS', '{"Content-Length":"3"}', 'which the client sets itself'],
@@ -514,9 +518,17 @@ describe('settings that are refused', () => {
     ['DAYBOOK_TRUSTED_PROXIES', '10.0.0.0/33', 'IP addresses or networks'],
     ['DAYBOOK_TRUSTED_PROXIES', 'proxy.example', 'IP addresses or networks'],
     ['DAYBOOK_LISTEN', 'localhost:70000', 'a port above 65535'],
-    ['PLATFORM_AGENT_HEADERS', '{"A":"{token}"}', 'neither {agentToken} nor {referralChannel}'],
+    [
+      'PLATFORM_AGENT_HEADERS',
+      '{"A":"{token}"}',
+      'in header 1 that is none of {agentToken}, {referralChannel}, {timestamp}',
+    ],
     ['PLATFORM_AGENT_HEADERS', '{"A":"{agentToken}"}', 'PLATFORM_AGENT_TOKEN'],
     ['PLATFORM_AGENT_HEADERS', '{"A":"{referralChannel}"}', 'PLATFORM_REFERRAL_CHANNEL'],
+    ['PLATFORM_SIGNATURE_KEY', 'key', 'nothing would be signed'],
+    ['PLATFORM_SIGNATURE_TEMPLATE', '{body}', 'nothing would be signed'],
+    ['PLATFORM_SIGNATURE_TEMPLATE', '{body}{signature}', 'has something in braces that is none of {token}'],
+    ['PLATFORM_SIGNATURE_TEMPLATE', 'a'.repeat(4_097), 'has more than 4096 characters'],
     ['PLATFORM_REFERRAL_CHANNEL', 'A'.repeat(17), '1 to 16 printable'],
     ['PLATFORM_WALLET_METHODS', 'A,,B', 'a list of codes'],
     ['PLATFORM_CODE_LISTS', '{"sourceFund":["01"]}', 'must map sourceFunds'],
@@ -529,6 +541,16 @@ describe('settings that are refused', () => {
     expect(problems[0]!.key).toBe(said.startsWith('PLATFORM_') ? said : name);
     expect(`${problems[0]!.key} ${problems[0]!.problem}`).toContain(said);
     expect(problems[0]!.example).not.toBe('');
+  });
+
+  test.each([
+    ['PLATFORM_HEADERS', '{"A":"{signature}"}', {}, ['KEY', 'TEMPLATE']],
+    ['PLATFORM_AGENT_HEADERS', '{"A":"v1={signatureBase64}"}', {}, ['KEY', 'TEMPLATE']],
+    ['PLATFORM_HEADERS', '{"A":"{signature}"}', { PLATFORM_SIGNATURE_KEY: 'key' }, ['TEMPLATE']],
+    ['PLATFORM_HEADERS', '{"A":"{signature}"}', { PLATFORM_SIGNATURE_TEMPLATE: '{body}' }, ['KEY']],
+  ])('%s=%s, a signature without what makes it', (name, value, given, missing) => {
+    const { problems } = refusal(() => load({ ...LEAST, [name]: value, ...given }));
+    expect(problems.map(({ key }) => key)).toEqual(missing.map((one) => `PLATFORM_SIGNATURE_${one}`));
   });
 
   test('a merchant number that cannot be printed, or half of a pair', () => {
@@ -670,7 +692,8 @@ describe('a secret from a file', () => {
     '/run/secrets/agent': `agent-${TOKEN}\r\n`,
     '/run/secrets/keys': `k1:${KEY}\n`,
     '/run/secrets/url': 'postgres://u:p@db/books',
-    '/run/secrets/headers': '{"X-Auth":"{token}"}\n',
+    '/run/secrets/headers': '{"X-Auth":"{token}","X-Sign":"{signature}"}\n',
+    '/run/secrets/signature': ' a key with blanks \n',
     '/run/secrets/empty': '\n',
   };
   const loadFiles = (env: Record<string, string>) =>
@@ -683,6 +706,8 @@ describe('a secret from a file', () => {
       PLATFORM_TOKEN_FILE: '/run/secrets/token',
       PLATFORM_AGENT_TOKEN_FILE: '/run/secrets/agent',
       PLATFORM_HEADERS_FILE: '/run/secrets/headers',
+      PLATFORM_SIGNATURE_KEY_FILE: '/run/secrets/signature',
+      PLATFORM_SIGNATURE_TEMPLATE: '{method}\\n{body}\nend',
       DAYBOOK_SECRET_KEYS_FILE: '/run/secrets/keys',
       DATABASE_URL_FILE: '/run/secrets/url',
       PLATFORM_AGENT_HEADERS_FILE: '',
@@ -691,7 +716,8 @@ describe('a secret from a file', () => {
       platform: {
         merchant: { merchantNo: 'M1', token: TOKEN },
         agentToken: `agent-${TOKEN}`,
-        headers: { 'X-Auth': '{token}' },
+        headers: { 'X-Auth': '{token}', 'X-Sign': '{signature}' },
+        signing: { key: ' a key with blanks ', template: '{method}\n{body}\nend' },
       },
       secretKeys: [{ id: 'k1' }],
       databaseUrl: 'postgres://u:p@db/books',

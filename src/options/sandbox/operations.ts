@@ -11,6 +11,7 @@ import { itemsOf, referenceReply, referenceRequestSchema } from './reference-dat
 import { accepted, Refused } from './field-checks.ts';
 import type { Reviews } from './reviews.ts';
 import type { Scenario } from './scenario.ts';
+import { createSignatureCheck } from './signatures.ts';
 
 /** A registration may hold images. */
 const BODY_WITH_IMAGES_BYTES_MAX = 32 * 1_024 * 1_024;
@@ -33,7 +34,9 @@ interface Operation {
 }
 
 export function addOperations(server: FastifyInstance, operating: Operating): void {
-  const { striker } = operating;
+  const { striker, scenario } = operating;
+  const offsetMs = (): number => striker.hostility.clockOffsetS * 1_000;
+  const check = createSignatureCheck(server, scenario.signatures, () => Date.now() + offsetMs());
   for (const operation of operationsOf(operating)) {
     const { bodyBytesMax: bodyLimit } = operation;
     server.post(
@@ -42,7 +45,7 @@ export function addOperations(server: FastifyInstance, operating: Operating): vo
       async (request, reply) => {
         const { latencyMs } = striker.hostility;
         const arrivedMs = performance.now();
-        const answer = await answerTo(operation, request, operating);
+        const answer = await answerTo({ ...operation, check }, request, operating);
         // The time to make the answer is part of the latency, so that many calls at once do not wait for each other.
         if (latencyMs > 0) await sleep(Math.max(0, latencyMs - (performance.now() - arrivedMs)));
         return answer(reply);
@@ -53,7 +56,7 @@ export function addOperations(server: FastifyInstance, operating: Operating): vo
 
 /** Decides on the answer when the request comes in; it is sent after the latency. */
 async function answerTo(
-  operation: Operation,
+  operation: Operation & { readonly check: (request: FastifyRequest) => void },
   request: FastifyRequest,
   { striker, scenario: { latitude } }: Operating,
 ): Promise<Answer> {
@@ -62,6 +65,7 @@ async function answerTo(
   if (instead !== null) return instead;
   let said: string | object;
   try {
+    operation.check(request);
     const answer = operation.answer(request);
     said = answer instanceof Promise ? await answer : answer;
   } catch (error) {

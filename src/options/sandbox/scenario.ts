@@ -8,6 +8,7 @@ import { HOSTILITY_OFF, hostilitySchema } from './behaviour.ts';
 import { LATITUDE_DEFAULTS, latitudeSchema } from './latitude.ts';
 import { PUSH_DEFAULTS, pushSchema } from './pushes.ts';
 import { REFERENCE_DEFAULTS, referenceSchema } from './reference-data.ts';
+import { signatureSchema } from './signatures.ts';
 import { REVIEW_DEFAULTS, reviewSchema } from './reviews.ts';
 
 const day = z.string().regex(/^\d{4}-\d{2}-\d{2}$/, 'must be a day like 2026-03-01');
@@ -83,6 +84,8 @@ export const scenarioSchema = z.strictObject({
       token: z.string().min(1).nullable().default(null),
     })
     .default({ referralChannel: 'A0001', token: null }),
+  /** How each request has to be signed. Null: not at all. */
+  signatures: signatureSchema.nullable().default(null),
   /** The two methods that need no bankCode (docs/platform.md 2.5, rule 1). */
   walletMethods: z.array(z.string().min(1)).default(['SBX_WALLET_1', 'SBX_WALLET_2']),
   reference: referenceSchema.default(REFERENCE_DEFAULTS),

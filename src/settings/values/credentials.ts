@@ -22,6 +22,9 @@ export const merchantNo = () => text().refine(isMerchantNo, { error: MERCHANT_NO
 
 export const token = () => text().regex(TOKEN, { error: TOKEN_RULE });
 
+/** Signs requests to the platform: its bytes are those of the text. */
+export const signatureKey = () => text().regex(/^[^\p{C}]{1,4096}$/u, { error: 'must be one line of text' });
+
 /** The agent's number that sp1101 sends (docs/platform.md 2.3, 5). */
 export const referralChannel = () =>
   text().regex(/^[\x21-\x7e]{1,16}$/, {

@@ -2,7 +2,8 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { isCountryCode } from '../../ledger/countries.ts';
-import { givenList, jsonText } from './scalars.ts';
+import { SIGNED_PLACEHOLDERS, TRY_PLACEHOLDERS } from '../../ledger/placeholders.ts';
+import { givenList, jsonText, reading, Wrong } from './scalars.ts';
 
 const LIST_LENGTH_MAX = 1_000;
 const CODE = /^[^\p{C}\s](?:[^\p{C}]{0,62}[^\p{C}\s])?$/u;
@@ -94,17 +95,35 @@ function headersProblem(
     if (!/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/.test(name)) return `has no valid name in ${which}`;
     if (CLIENT_HEADERS.includes(name.toLowerCase())) return `sets ${name}, which the client sets itself`;
     if (!/^[\x20-\x7e]*$/.test(template)) return `has more than printable ASCII in the value of ${which}`;
-    for (const [, placeholder = ''] of template.matchAll(/\{([^{}]*)\}/g)) {
-      if (!placeholders.includes(placeholder)) {
-        const known = placeholders.map((name) => `{${name}}`).join(' nor ');
-        return `has something in braces in ${which} that is neither ${known}`;
-      }
-    }
+    const problem = bracesProblem(template, placeholders, ` in ${which}`);
+    if (problem !== null) return problem;
   }
   return null;
 }
 
-export const headerTemplates = (...placeholders: readonly string[]) => {
+function bracesProblem(template: string, placeholders: readonly string[], where = ''): string | null {
+  const isKnown = [...template.matchAll(/\{([^{}]*)\}/g)].every(([, name = '']) =>
+    placeholders.includes(name),
+  );
+  const known = placeholders.map((name) => `{${name}}`).join(', ');
+  return isKnown ? null : `has something in braces${where} that is none of ${known}`;
+}
+
+const SIGNED_CHARACTERS_MAX = 4_096;
+
+/** The template of the text that is signed; `\n` in it is a line break. */
+export const signedTemplate = (...own: readonly string[]) =>
+  reading((value) => {
+    if (value.length > SIGNED_CHARACTERS_MAX)
+      throw new Wrong(`has more than ${SIGNED_CHARACTERS_MAX} characters`);
+    const problem = bracesProblem(value, [...own, ...SIGNED_PLACEHOLDERS]);
+    if (problem !== null) throw new Wrong(problem);
+    return value.replaceAll('\\n', '\n');
+  });
+
+/** Texts by header's name, with the given names in braces, or those of one try of a call. */
+export const headerTemplates = (...own: readonly string[]) => {
+  const placeholders = [...own, ...TRY_PLACEHOLDERS];
   const error = 'must be a mapping of header names to texts (in the environment: JSON)';
   return z.preprocess(
     jsonText,

@@ -25,6 +25,7 @@ const transport = createTransport(
     agentHeaders: {},
     agentToken: null,
     referralChannel: null,
+    signing: null,
     concurrency: 1,
     rateLimitPerS: null,
     timeoutMs: 30_000,
