@@ -146,7 +146,7 @@ export function createTransportOver(
     caller: Caller,
     watch: WatchedCall,
     signal: AbortSignal | undefined,
-  ): Promise<{ readonly outgoing: OutgoingCall; readonly sent: Outcome<Reply> }> => {
+  ): Promise<Tried> => {
     watch.queued();
     const leave = await queue.enter({ ...caller, onHeld: watch.held }, signal);
     const arrived = watch.onWire();
@@ -185,12 +185,8 @@ export function createTransportOver(
         });
         if (outcome.ok) return outcome.value;
         const waitMs = tries.waitAfter(outcome.failure, deps.random);
-        deps.onRetry?.({
-          ...about,
-          retry: tries.made,
-          waitMs,
-          reason: outcome.failure.error.message,
-        });
+        const { message: reason } = outcome.failure.error;
+        deps.onRetry?.({ ...about, retry: tries.made, waitMs, reason });
         watch.sleeps(waitMs);
         await deps.sleep(waitMs, signal);
       }
@@ -242,6 +238,12 @@ const callerOf = ({ access, rank = 0 }: PlatformCall<unknown>): Caller => ({
   owner: access.kind === 'agent' ? 'the agent' : `merchant ${access.merchant.merchantNo}`,
   rank,
 });
+
+/** A try, and what came of it. */
+interface Tried {
+  readonly outgoing: OutgoingCall;
+  readonly sent: Outcome<Reply>;
+}
 
 /** A call, and how each of its tries is sent. */
 interface Outgoing {

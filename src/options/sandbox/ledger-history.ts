@@ -145,8 +145,8 @@ function grouped(amount: string, decimals: number): string {
   const units = unitsOf(amount, decimals);
   const digits = String(units < 0n ? -units : units).padStart(decimals + 1, '0');
   const at = digits.length - decimals;
-  const whole = digits.slice(0, at).replace(/\B(?=(?:\d{3})+$)/g, ',');
-  return `${units < 0n ? '-' : ''}${whole}${decimals === 0 ? '' : `.${digits.slice(at)}`}`;
+  const left = digits.slice(0, at).replace(/\B(?=(?:\d{3})+$)/g, ',');
+  return `${units < 0n ? '-' : ''}${left}${decimals === 0 ? '' : `.${digits.slice(at)}`}`;
 }
 
 function partsOf(batchNo: string, { secondParts }: Latitude): string {
