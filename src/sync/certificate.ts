@@ -152,7 +152,8 @@ export function contradictionOf(
 ): string | null {
   const totals = pages.map((page) => page.total);
   const hasGrown = Math.max(...totals) > total && Math.min(...totals) === total;
-  return mayUnite || hasGrown ? null : problem;
+  // A page that says how many it holds at most keeps to it.
+  return mayUnite || hasGrown || pages[0]!.fullAt !== undefined ? null : problem;
 }
 
 /**
