@@ -344,7 +344,7 @@ export function createShares({ perHour, namesMax, clock }: SharesOptions) {
 
 /** The post may not be kept. The sender has to send it again. */
 export class InboxUnavailable extends ExpectedError {
-  override readonly name: string = 'InboxUnavailable';
+  override readonly name = 'InboxUnavailable' as string;
   readonly exitCode = EXIT.incomplete;
   /** What the server answers with. */
   readonly statusCode: number = 503;
