@@ -98,7 +98,7 @@ function registrationOf(text: string, context: ReplyContext, payload: object): R
   if (refusal !== null) {
     const status = statusDespite(reply, payload);
     if (status === undefined)
-      throw naming(reply.field('bizFlowNo'), refusedBy(refusal, text, context.excerpt));
+      throw naming(reply.field('bizFlowNo'), payload, refusedBy(refusal, text, context.excerpt));
     return replyIn(reply, payload, { status, respCode, contradiction: saysNo(refusal) });
   }
   const status = statusOf(reply) ?? (isAcceptance(respCode) ? UNDER_REVIEW : undefined);
@@ -109,10 +109,12 @@ function registrationOf(text: string, context: ReplyContext, payload: object): R
   return replyIn(reply, payload, { status, respCode, contradiction: null });
 }
 
-/** The refusal with the number that the platform gave it. */
-const naming = (bizFlowNo: unknown, refusal: PlatformRejected): PlatformError => {
+/** The refusal with the number that the platform gave it, unless that repeats something that was sent. */
+const naming = (bizFlowNo: unknown, payload: object, refusal: PlatformRejected): PlatformError => {
   const reference = referenceIn(bizFlowNo);
-  return reference === null ? refusal : saying(`${refusal.message}; it has bizFlowNo ${reference}`, refusal);
+  return reference === null || Object.values(payload).includes(reference)
+    ? refusal
+    : saying(`${refusal.message}; it has bizFlowNo ${reference}`, refusal);
 };
 
 /** Whether the reply is for the number that was sent; one that names none is. */

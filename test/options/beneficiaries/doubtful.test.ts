@@ -135,6 +135,12 @@ describe('a reply that gives a status and refuses at once', () => {
     });
   });
 
+  it('a refusal that repeats what was sent as its number does not put that into a message', async () => {
+    const { url } = await outOfScope(json({ respCode: 'E20001', bizFlowNo: ENTERPRISE['accountNo'] }));
+    const { stdout, stderr } = await registerAt(url);
+    expect(stdout + stderr).not.toContain(ENTERPRISE['accountNo']);
+  });
+
   it('keeps its payee from being sent again until a person settles or releases it', async () => {
     const { url, received } = await outOfScope(
       json({ ...STATE, status: '01', respCode: 'E20001' }),
