@@ -47,6 +47,12 @@ async function recordedNameOf(
   return { isAsSent: sent?.merNameEn === name, name: reveal ? name : null };
 }
 
+/** What separates field names in one text. */
+const SEPARATORS = /[\s,;|、，；]+/;
+/** What can be a number, though it may be too long to be kept as one. Anything else may repeat the request. */
+const ONE_WORD = /^[^\s{}"]{1,500}$/;
+const HIDDEN = '*** (--reveal prints it)';
+
 /** Every text in a payload. A person's name is also split into its words. */
 function valuesIn(node: unknown, field = ''): string[] {
   if (typeof node === 'string') return field === 'certName' ? [node, ...node.split(/\s+/)] : [node];
@@ -57,9 +63,13 @@ function valuesIn(node: unknown, field = ''): string[] {
 
 const literally = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 
-/** Replaces by *** what a sentence repeats of the application. Capital and small letters count as the same. */
-export function withoutValues(sentence: string, payload: unknown): string {
+/**
+ * Replaces by *** what a sentence repeats of the application. Capital and small letters count as the same. `inParts`: also
+ * parts of a value, as a list of names is split.
+ */
+export function withoutValues(sentence: string, payload: unknown, inParts = false): string {
   const values = valuesIn(payload)
+    .flatMap((value) => (inParts ? [value, ...value.split(SEPARATORS)] : value))
     .filter((value) => value.length >= HIDDEN_CHARACTERS_MIN)
     .sort((a, b) => b.length - a.length);
   return values.reduce(
@@ -89,8 +99,17 @@ export async function statusOfApplication(
   if (reveal) return { ...summary, findings };
   const payload = await applicationPayload(db, secretKeys, id);
   const hide = (sentence: string) => withoutValues(sentence, payload);
-  const { reasons, fields } = findings;
-  return { ...summary, findings: { ...findings, reasons: reasons.map(hide), fields: fields.map(hide) } };
+  const { bizFlow: number } = findings;
+  const bizFlow = number === null || (ONE_WORD.test(number) && hide(number) === number) ? number : HIDDEN;
+  // Of a reply that is neither a receipt nor a refusal only the number is shown: the rest may repeat the request.
+  const { reasons, fields, processVersion } = application.state === 'unknown' ? NOTHING_FOUND : findings;
+  const shown = {
+    reasons: reasons.map(hide),
+    fields: fields.map((name) => withoutValues(name, payload, true)),
+    processVersion,
+    bizFlow,
+  };
+  return { ...summary, findings: shown };
 }
 
 const RESULT_ELSEWHERE =
@@ -219,10 +238,10 @@ export interface Findings {
   readonly bizFlow: string | null;
 }
 
+const NOTHING_FOUND: Findings = { reasons: [], fields: [], processVersion: null, bizFlow: null };
+
 const VERSION_KEY = /^process_?(?:version|id|ver)$/i;
 const FIELD_KEY = /field|param|column|material/i;
-/** What separates field names in one text. */
-const SEPARATORS = /[\s,;|、，；]+/;
 
 interface Gathered {
   readonly reasons: string[];
