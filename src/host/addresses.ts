@@ -1,5 +1,5 @@
 /** Addresses of machines: what loopback is, whether a list names an address, and whether two are the same. */
-import { BlockList, isIP } from 'node:net';
+import { BlockList, isIP, SocketAddress } from 'node:net';
 
 const NUMBERS = /^127\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/;
 const IPV6 = ['::1', '[::1]'];
@@ -13,6 +13,13 @@ export function isLoopback(host: string): boolean {
   const numbers = NUMBERS.exec(name);
   if (numbers !== null) return numbers.slice(1).every((part) => Number(part) <= 255);
   return name === 'localhost' || IPV6.includes(name);
+}
+
+/** An address in its one spelling: IPv6 short and in small letters, without a zone, and IPv4 as such. Null for what is no address. */
+export function plainAddress(text: string): string | null {
+  const [address = ''] = text.split('%', 1);
+  if (isIP(address) !== 6) return isIP(address) === 4 ? address : null;
+  return new SocketAddress({ address, family: 'ipv6' }).address.replace(/^::ffff:(?=.*\.)/, '');
 }
 
 /** Whether an address is in the list, or in one of its networks (`10.0.0.0/8`). */

@@ -1,11 +1,19 @@
 /** The HTTP server: routes, limits, and refusals, which are all identical so that they reveal nothing. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { withinOneOf } from '../host/addresses.ts';
+import { plainAddress, withinOneOf } from '../host/addresses.ts';
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import { addHealth, addMetrics, type MetricsPage, type Readiness } from './readiness.ts';
+import { senderOf } from './sender.ts';
 import type { ListenAddress } from '../settings/values/addresses.ts';
-import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The sender's address, behind trusted proxies too (`sender.ts`). Count by this one: `ip` is the connection's alone. */
+    readonly sender: string;
+  }
+}
 
 export const BODY_BYTES_MAX = 64 * 1_024;
 
@@ -96,7 +104,6 @@ export function bareServer({
   const server = fastify({
     logger: false,
     bodyLimit: BODY_BYTES_MAX,
-    trustProxy: [...trustedProxies],
     // Node's defaults: a check every 30 s, and one minute for the headers.
     http: {
       headersTimeout: headersMs,
@@ -110,6 +117,12 @@ export function bareServer({
     forceCloseConnections: 'idle',
     // The path cannot be read, or is longer than any here.
     frameworkErrors: (_error, _request, reply: FastifyReply) => void reply.code(404).send(REFUSALS[404]),
+  });
+  const isTrusted = withinOneOf(trustedProxies);
+  server.decorateRequest('sender', {
+    getter(this: FastifyRequest) {
+      return senderOf(this.raw, isTrusted);
+    },
   });
   server.setErrorHandler((error: { statusCode?: number; code?: string; name: string }, request, reply) => {
     const status = error.statusCode ?? 503;
@@ -175,7 +188,7 @@ function limitConnections(
   let open = 0;
 
   server.on('connection', (socket: Socket) => {
-    const address = socket.remoteAddress ?? '';
+    const address = plainAddress(socket.remoteAddress ?? '') ?? '';
     const ofAddress = (perAddress.get(address) ?? 0) + 1;
     if (ofAddress > perAddressMax && !isTrusted(address)) {
       onShed('too-many-of-one-address');

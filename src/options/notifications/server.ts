@@ -51,7 +51,7 @@ function addNotify(server: FastifyInstance, inbox: Inbox): void {
           reply.callNotFound();
           return reply;
         }
-        await inbox.keep({ kind, secret, body: storedBody(request.body), source: request.ip });
+        await inbox.keep({ kind, secret, body: storedBody(request.body), source: request.sender });
         return reply.code(200).send({ received: true });
       },
     );

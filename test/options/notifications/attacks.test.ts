@@ -145,7 +145,7 @@ it('the sender’s address is taken from a trusted proxy, and from nobody else',
     await fetch(`${served.url}/notify/onboarding/${newNotifySecret()}`, {
       method: 'POST',
       body: '{}',
-      headers: { 'content-type': 'application/json', 'x-forwarded-for': '203.0.113.9, 198.51.100.7' },
+      headers: { 'content-type': 'application/json', 'x-forwarded-for': '203.0.113.9, 198.51.100.7:4711' },
     });
     await served.close();
   };

@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { scrypt, timingSafeEqual } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
-import { withinOneOf } from '../../../host/addresses.ts';
+import { plainAddress, withinOneOf } from '../../../host/addresses.ts';
 import type { AccessSettings } from '../../../settings/settings.ts';
 import { isPersonName, type PasswordHash } from '../../../settings/values/credentials.ts';
 import type { Person } from './access.ts';
@@ -44,7 +44,7 @@ export function createProxyPerson({ proxy, roles }: AccessSettings): ProxyPerson
   const isTrusted = withinOneOf(proxy.from);
   return ({ headers, raw }) => {
     const given = decoded(headers[proxy.header]);
-    const address = (raw.socket.remoteAddress ?? '').replace(/^::ffff:/, '');
+    const address = plainAddress(raw.socket.remoteAddress ?? '') ?? '';
     if (given === undefined || !isTrusted(address)) return null;
     if (typeof given !== 'string' || !isPersonName(given)) return 'refused';
     return personWithRole({ name: given, groups: [] }, roles) ?? 'refused';

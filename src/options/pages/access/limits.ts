@@ -7,12 +7,18 @@ import type { AccessSettings } from '../../../settings/settings.ts';
 import { type Person, AccessRefused } from './access.ts';
 import { type PasswordCheck, type Credentials, credentialsIn, personWithRole } from './identity.ts';
 
+/** What a limit counts by. */
+const bySender =
+  (bits: number) =>
+  ({ sender }: FastifyRequest): string =>
+    normalizeIP(sender, bits);
+
 /** From one address; of IPv6 from one /64. */
 const OF_ADDRESS = { max: 10, timeWindow: 5 * 60_000 } as const;
 /** What one customer of a provider may have of IPv6. */
 const NETWORK_BITS = 48;
 /** From one network of IPv6. */
-const OF_NETWORK = { max: 40, timeWindow: 5 * 60_000, ipv6Subnet: NETWORK_BITS } as const;
+const OF_NETWORK = { max: 40, timeWindow: 5 * 60_000, keyGenerator: bySender(NETWORK_BITS) } as const;
 /** For one name, from wherever it was not right before. */
 const OF_NAME = { max: 20, timeWindow: 15 * 60_000 } as const;
 /** Addresses, of IPv6 a /64, that are remembered of a name because it was right there. */
@@ -44,7 +50,7 @@ export async function limitedCheck(
   server: FastifyInstance,
   { users, isRight, key }: LimitedCheckDeps,
 ): Promise<LimitedCheck> {
-  await server.register(rateLimit, { global: false });
+  await server.register(rateLimit, { global: false, keyGenerator: bySender(PLACE_BITS) });
   const secret = (text: string): string => createHmac('sha256', key).update(text).digest('base64');
   const names = new WeakMap<FastifyRequest, string>();
   const ofName = { ...OF_NAME, keyGenerator: (request: FastifyRequest) => secret(names.get(request)!) };
@@ -56,7 +62,7 @@ export async function limitedCheck(
   ];
   const ownPlaces = createOwnPlaces();
   const isExceeded = async (request: FastifyRequest): Promise<boolean> => {
-    const isOwnPlace = ownPlaces.has(names.get(request)!, request.ip);
+    const isOwnPlace = ownPlaces.has(names.get(request)!, request.sender);
     for (const limit of isOwnPlace ? ofPlaces : limitsOf(request)) {
       const counted = await limit(request, { increment: false });
       if (!counted.isAllowed && counted.remaining === 0) return true;
@@ -76,7 +82,7 @@ export async function limitedCheck(
     if (await isExceeded(request)) return 'tooMany';
     if (await isRight(name, password)) {
       proven.set(name, pair);
-      ownPlaces.add(name, request.ip);
+      ownPlaces.add(name, request.sender);
       return 'right';
     }
     for (const limit of limitsOf(request)) await limit(request);
@@ -89,13 +95,13 @@ export async function limitedCheck(
     const pair = secret(JSON.stringify([name, password]));
     if (await isExceeded(request)) return 'tooMany';
     if (proven.get(name) === pair) {
-      ownPlaces.add(name, request.ip);
+      ownPlaces.add(name, request.sender);
       return 'right';
     }
-    const check = `${request.ip} ${pair}`;
+    const check = `${request.sender} ${pair}`;
     const begun =
       running.get(check) ??
-      inTurn(normalizeIP(request.ip, NETWORK_BITS), () => checked(request, credentials, pair))
+      inTurn(normalizeIP(request.sender, NETWORK_BITS), () => checked(request, credentials, pair))
         .catch((error: unknown): Tried => {
           if (error instanceof TooManyChecks) return 'tooMany';
           throw error;

@@ -130,6 +130,17 @@ describe('wrong passwords', () => {
     expect(checked).toBeLessThanOrEqual(11);
   });
 
+  it.each([
+    ['another port each', (at: number) => `192.0.2.9:${49_152 + at}`],
+    ['another port each, IPv6', (at: number) => `[2001:db8:5::1]:${49_152 + at}`],
+    ['IPv4 within IPv6', (at: number) => (at % 2 === 0 ? '192.0.2.9' : `[::ffff:192.0.2.9]:${at}`)],
+    ['text that is no address', (at: number) => `client ${at}`],
+  ])('of one address are counted together, whatever a proxy writes: %s', async (_name, addressOf) => {
+    const server = await shown();
+    const statuses = await times(12, (at) => triedFrom(server, addressOf(at), [`name ${at}`, 'guess']));
+    expect(statuses).toEqual([...Array<number>(10).fill(401), 429, 429]);
+  });
+
   it('of one network of IPv6 are counted together, and do not keep others waiting', async () => {
     const server = await shown();
     const statuses = await times(42, (at) =>

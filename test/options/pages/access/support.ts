@@ -1,6 +1,5 @@
 /** A small server behind access: a page of each merchant, a audit event, and what browsers do with cookies. */
 import { createHash, scryptSync } from 'node:crypto';
-import fastify from 'fastify';
 import type { Kysely } from 'kysely';
 import type { LoginPages, LoginRefusal } from '../../../../src/options/pages/access/access.ts';
 import { createAccess, type AccessDeps } from '../../../../src/options/pages/access/open.ts';
@@ -9,6 +8,7 @@ import { loginPage } from '../../../../src/options/pages/html/view.ts';
 import { EN } from '../../../../src/options/pages/html/texts/en.ts';
 import { accessProblems, accessSettingsOf } from '../../../../src/settings/load.ts';
 import { settingsSchema } from '../../../../src/settings/schema.ts';
+import { bareServer } from '../../../../src/web/server.ts';
 import type { DB } from '../../../../src/store/engine/schema.ts';
 
 export const PASSWORDS = { ada: 'correct horse battery', vera: 'another long password' } as const;
@@ -90,7 +90,7 @@ export async function guarded(
     ...{ settings, db, random, secretKeys: SECRET_KEYS, isSecure: false, now: () => new Date() },
     ...change,
   });
-  const server = fastify({ trustProxy: 'loopback' });
+  const server = bareServer({ onRefusal: () => undefined });
   await server.register(async (inner) => {
     await access.register(inner, loginPages(refusals));
     inner.get('/', (request, reply) => {
