@@ -7,7 +7,9 @@ GRANT USAGE ON SCHEMA public TO daybook_inbox;
 GRANT SELECT ON kysely_migration, kysely_migration_lock, reference_list, reference_item TO daybook_inbox;
 GRANT SELECT, INSERT, UPDATE ON application, beneficiary, merchant, fingerprint_key, platform_hold TO daybook_inbox;
 -- Audit events and check values of keys are added and never changed.
-GRANT SELECT, INSERT ON audit_event, secret_key_check TO daybook_inbox;
+REVOKE INSERT ON audit_event FROM daybook_inbox;
+GRANT SELECT, INSERT (at, by_whom, command, subject, note) ON audit_event TO daybook_inbox;
+GRANT SELECT, INSERT ON secret_key_check TO daybook_inbox;
 -- Posts to paths that daybook never published are deleted again.
 GRANT SELECT, INSERT, UPDATE, DELETE ON notification TO daybook_inbox;
 -- Who is logged in at the pages of `serve`.

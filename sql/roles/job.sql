@@ -1,9 +1,13 @@
 -- The role of `run`, `schedule`, `worker`, `reference sync` and the commands about the ledger. It reads and writes the ledger and
 -- what is made of it, and sees nothing of applications, beneficiaries or pushed results. Run after each migration, as
--- an administrator; it takes nothing away that it does not give again.
+-- an administrator; of the role it takes nothing away that it does not give again.
 DO $$ BEGIN
   IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'daybook_job') THEN CREATE ROLE daybook_job NOLOGIN; END IF;
 END $$;
+-- No role makes temporary tables or large objects: they belong to no table, and fill the disk. Only a superuser can take the
+-- functions away from everybody.
+DO $$ BEGIN EXECUTE format('REVOKE TEMPORARY ON DATABASE %I FROM PUBLIC', current_database()); END $$;
+REVOKE EXECUTE ON FUNCTION lo_creat(integer), lo_create(oid), lo_from_bytea(oid, bytea) FROM PUBLIC;
 GRANT USAGE ON SCHEMA public TO daybook_job;
 GRANT SELECT ON kysely_migration, kysely_migration_lock, installation TO daybook_job;
 -- Its identity never changes.
@@ -16,7 +20,9 @@ GRANT SELECT, INSERT, UPDATE ON
 TO daybook_job;
 GRANT USAGE ON SEQUENCE range_number, backfill_number TO daybook_job;
 -- Audit events and check values of keys are added and never changed.
-GRANT SELECT, INSERT ON audit_event, secret_key_check TO daybook_job;
+REVOKE INSERT ON audit_event FROM daybook_job;
+GRANT SELECT, INSERT (at, by_whom, command, subject, note) ON audit_event TO daybook_job;
+GRANT SELECT, INSERT ON secret_key_check TO daybook_job;
 -- A month that was closed stays closed.
 GRANT SELECT, INSERT ON month_close TO daybook_job;
 -- A close that was made before there was a signing key is signed later.

@@ -5,6 +5,8 @@ DO $$ BEGIN
 END $$;
 GRANT USAGE ON SCHEMA public TO daybook_pages;
 GRANT SELECT ON continuity_break, account_day TO daybook_pages;
+-- The page of a break computes what an unreadable entry would explain.
+GRANT SELECT (raw) ON quarantined_entry TO daybook_pages;
 -- A person's action on a break changes its state. The day becomes due, so that a run reports it.
 GRANT UPDATE (status, note, closed_at) ON continuity_break TO daybook_pages;
 GRANT UPDATE (publish_due) ON account_day TO daybook_pages;

@@ -19,4 +19,5 @@ GRANT SELECT (alert_id, state) ON alert_delivery TO daybook_prune;
 GRANT SELECT (kind, subject, reported_at) ON event TO daybook_prune;
 GRANT SELECT (id, status) ON continuity_break TO daybook_prune;
 -- Audit events of each deletion are added and never changed.
-GRANT SELECT, INSERT ON audit_event TO daybook_prune;
+REVOKE INSERT ON audit_event FROM daybook_prune;
+GRANT SELECT, INSERT (at, by_whom, command, subject, note) ON audit_event TO daybook_prune;

@@ -5,13 +5,27 @@ DO $$ BEGIN
 END $$;
 GRANT USAGE ON SCHEMA public TO daybook_read_only;
 GRANT SELECT ON
-  kysely_migration, installation, ledger_entry, ledger_entry_version, quarantined_entry, sync_window, certified_span, day_entries, changed_day, account_day, ledger_cursor,
+  kysely_migration, installation, ledger_entry, ledger_entry_version, sync_window, certified_span, day_entries, changed_day, account_day, ledger_cursor,
   continuity_break, statement, artifact, absent_entry, event, lateness_count, secret_key_check, run, task, lease, reference_list,
   reference_item
 TO daybook_read_only;
 GRANT SELECT ON daybook_account_days, daybook_open_breaks, daybook_coverage, daybook_statements TO daybook_read_only;
 GRANT SELECT ON alert, alert_delivery, alert_condition TO daybook_read_only;
 GRANT SELECT ON month_close TO daybook_read_only;
--- A download leaves its row.
-GRANT SELECT, INSERT ON audit_event TO daybook_read_only;
+-- Earlier versions let this role add rows.
+REVOKE INSERT ON audit_event FROM daybook_read_only;
+GRANT SELECT ON audit_event TO daybook_read_only;
+-- All but the text as it came, which may hold personal data.
+REVOKE SELECT ON quarantined_entry FROM daybook_read_only;
+GRANT SELECT (
+  id, merchant_no, batch_no, reason, fingerprint, span, begin_ms, end_ms, first_seen_at, run_id, released_at, acknowledged_at, note,
+  occurrences, currency
+) ON quarantined_entry TO daybook_read_only;
 GRANT SELECT (merchant_no, status, added_at, joined_at) ON merchant TO daybook_read_only;
+-- How the queue stands, where DAYBOOK_WORKERS=queue.
+DO $$ BEGIN
+  IF to_regclass('daybook_queue.job') IS NOT NULL THEN
+    GRANT USAGE ON SCHEMA daybook_queue TO daybook_read_only;
+    GRANT SELECT ON daybook_queue.job TO daybook_read_only;
+  END IF;
+END $$;

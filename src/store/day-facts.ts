@@ -8,7 +8,6 @@ import { compareAmounts } from '../ledger/money.ts';
 import { overlaps } from '../ledger/window.ts';
 import { PROVEN_SPANS } from './certificates.ts';
 import { arrayLiteral, type Db, rowsOf } from './engine/database.ts';
-import { UNREADABLE_CURRENCY } from './quarantine.ts';
 import { isRevisedSince, revisedSinceDownload, type Downloader } from './downloaded.ts';
 import type { Chosen } from '../ledger/account-filter.ts';
 import { figuredCurrencies } from './account-days.ts';
@@ -118,7 +117,7 @@ const UNREADABLE_SPANS = sql`
   FROM quarantined_entry q CROSS JOIN LATERAL unnest(q.span) AS part
   WHERE q.merchant_no = asked.merchant_no AND q.released_at IS NULL
     AND q.begin_ms <= asked.end_ms AND q.end_ms >= asked.begin_ms
-    AND coalesce(${UNREADABLE_CURRENCY}, asked.currency) = asked.currency
+    AND coalesce(q.currency, asked.currency) = asked.currency
   GROUP BY 1`;
 
 interface FactRow {

@@ -10,10 +10,6 @@ import { arrayLiteral, type Db, type Trx, rowOf, rowsOf } from './engine/databas
 import type { QuarantinedEntry } from './engine/schema.ts';
 import type { WindowToStore } from './compare-with-stored.ts';
 
-/** The currency that the raw text of `quarantined_entry` (under the alias `q`) names; null where it is unknown. */
-export const UNREADABLE_CURRENCY: RawBuilder<string | null> =
-  sql`upper(substring(q.raw COLLATE "C" FROM '"currency"\\s*:\\s*"([A-Za-z]{3})"'))`;
-
 const dayOf = (ms: RawBuilder<unknown>, zone: string): RawBuilder<unknown> =>
   sql`(to_timestamp((${ms}) / 1000.0) AT TIME ZONE ${zone})::date`;
 
@@ -30,7 +26,7 @@ export const unreadableSpans = (zone: string): RawBuilder<unknown> => sql`
     ) AS touched
     WHERE NOT EXISTS (
       SELECT FROM account_day d
-      WHERE d.merchant_no = q.merchant_no AND d.currency = coalesce(${UNREADABLE_CURRENCY}, d.currency)
+      WHERE d.merchant_no = q.merchant_no AND d.currency = coalesce(q.currency, d.currency)
         AND d.day = touched::date AND d.credit_count + d.debit_count > 0
     )
   ))`;
@@ -131,7 +127,7 @@ export async function unreadableWithin(
   return rows.map((row) => ({ kind: 'quarantined', ...row, ...read(row.raw) }));
 }
 
-export type QuarantineRow = Selectable<Omit<QuarantinedEntry, 'span'>>;
+export type QuarantineRow = Selectable<Omit<QuarantinedEntry, 'span' | 'currency'>>;
 
 export const quarantineRows = (db: Db) =>
   db

@@ -98,6 +98,7 @@ describe('a PostgreSQL server', () => {
       '0055_tasks',
       '0058_artifacts',
       '0060_needs_person',
+      '0061_own_privileges',
     ]);
     await assertMigrated(empty.db);
     await empty.close();

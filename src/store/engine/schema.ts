@@ -392,7 +392,7 @@ export interface Artifact {
 
 export interface AuditEvent {
   /**
-   * When it was done.
+   * When it was done; for all logins but the owner's by the database's clock.
    */
   at: Date;
   /**
@@ -1388,6 +1388,10 @@ export interface QuarantinedEntry {
    * First ms of span.
    */
   begin_ms: Generated<number>;
+  /**
+   * The currency that raw names. Null where it is unknown.
+   */
+  currency: Generated<string | null>;
   /**
    * Last ms of span, included.
    */

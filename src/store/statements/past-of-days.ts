@@ -7,7 +7,6 @@ import { provenSpans, type ReadSpan, type Span } from '../certificates.ts';
 import { arrayLiteral, type Db, rowsOf, type ValueOrSql } from '../engine/database.ts';
 import { ASKED_MERCHANT, sharedRead } from '../engine/shared-statement.ts';
 import { ENTRY } from '../entries.ts';
-import { UNREADABLE_CURRENCY } from '../quarantine.ts';
 import {
   publishedAccounts,
   rowFrom,
@@ -137,7 +136,7 @@ function pastOfPart(merchantNo: ValueOrSql): RawBuilder<PastRow> {
       (SELECT jsonb_agg(DISTINCT jsonb_build_object('currency', currency, 'begin_ms', begin_ms, 'end_ms', end_ms))
        FROM absent_entry
        WHERE merchant_no = ${merchantNo} AND begin_ms <= part.end_ms AND end_ms >= part.begin_ms) AS absent,
-      (SELECT jsonb_agg(jsonb_build_object('currency', ${UNREADABLE_CURRENCY}, 'count', occurrences))
+      (SELECT jsonb_agg(jsonb_build_object('currency', q.currency, 'count', occurrences))
        FROM quarantined_entry q
        WHERE merchant_no = ${merchantNo} AND released_at IS NULL
          AND span && int8range(part.begin_ms, part.end_ms, '[]')) AS unreadable
