@@ -55,6 +55,8 @@ test('its settings, files and tables exist', () => {
     'daybook_job_login',
     'daybook_outside',
     'database_url',
+    'database_password',
+    'read_only',
     'daybook_migrate',
     'daybook_restored',
     'migrate_database_url',

@@ -77,7 +77,7 @@ test('the linter, which checks the schema first, finds nothing', () => {
 });
 
 test('daybook’s commands and settings exist, and every process has its secrets from files', () => {
-  expect(own.map(([name]) => name)).toEqual(['migrate', 'schedule', 'serve', 'pages', 'worker']);
+  expect(own.map(([name]) => name)).toEqual(['migrate', 'schedule', 'serve', 'pages', 'worker', 'prune']);
   for (const [name, { command = [], environment = {}, secrets = [] }] of own) {
     expect(unknownArguments(command), name).toEqual([]);
     expect(unknownSettings(Object.keys(environment)), name).toEqual([]);
@@ -139,11 +139,16 @@ test('images of others are pinned, and nothing can be written or gained beyond w
   }
 });
 
-const PROFILES: Readonly<Record<string, readonly string[]>> = { worker: ['workers'], pages: ['pages'] };
+const PROFILES: Readonly<Record<string, readonly string[]>> = {
+  worker: ['workers'],
+  pages: ['pages'],
+  prune: ['prune'],
+};
+const RESTART: Readonly<Record<string, string>> = { migrate: 'on-failure', prune: 'no' };
 
-test('each process is started again, has longer to stop than it takes, and only workers and pages wait to be asked for', () => {
+test('each process is started again, has longer to stop than it takes, and only workers, pages and prune wait to be asked for', () => {
   for (const [name, { restart, stop_grace_period: grace, profiles }] of own) {
-    expect(restart, name).toBe(name === 'migrate' ? 'on-failure' : 'unless-stopped');
+    expect(restart, name).toBe(RESTART[name] ?? 'unless-stopped');
     expect(grace, name).toBe('30s');
     expect(profiles, name).toEqual(PROFILES[name]);
   }

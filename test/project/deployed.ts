@@ -62,7 +62,7 @@ const MADE_UP: Readonly<Record<string, string>> = {
 export const settingsFrom = (env: Readonly<Record<string, string>>): Settings =>
   loadSettings({
     env,
-    readFile: (path) => MADE_UP[path.replace(/.*\/(?:migrate_)?/, '')] ?? '',
+    readFile: (path) => MADE_UP[path.replace(/.*\/(?:[a-z_]+_(?=database_url))?/, '')] ?? '',
     needs: ['platform'],
   });
 
