@@ -1,4 +1,4 @@
-/** Logging in at an OpenID Connect provider: the authorization code flow, with PKCE, state and nonce. */
+/** Logging in at an OpenID Connect provider: the authorization code flow, with PKCE, state, nonce, and signed ID tokens. */
 import type * as Client from 'openid-client';
 import { loadFor } from '../../../host/packages.ts';
 import type { AccessSettings } from '../../../settings/settings.ts';
@@ -9,6 +9,8 @@ export const LOGIN_PATH = '/login';
 export const OIDC_RETURN_PATH = '/login/oidc/back';
 
 const CALL_TIMEOUT_S = 10;
+/** What a provider's answer may have, unpacked: addresses, keys, tokens, a person's groups. */
+const ANSWER_BYTES_MAX = 1_048_576;
 const SCOPE = 'openid email profile';
 
 /** What a login began with, kept by the browser until it comes back. */
@@ -21,6 +23,11 @@ export interface Flow {
 /** The provider refused the login, or sent no valid name. The message is for the log. */
 export class NotLoggedIn extends Error {
   override readonly name = 'NotLoggedIn';
+}
+
+class AnswerTooLong extends Error {
+  override readonly name = 'AnswerTooLong';
+  readonly code = 'ANSWER_TOO_LONG';
 }
 
 export type OidcLogin = ReturnType<typeof createOidcLogin>;
@@ -36,10 +43,12 @@ export function createOidcLogin(oidc: NonNullable<AccessSettings['oidc']>, pages
   const nameClaims = oidc.nameClaim === 'email' ? ['email', 'email_verified'] : [oidc.nameClaim];
   let found: Promise<Client.Configuration> | null = null;
   const provider = (client: typeof Client): Promise<Client.Configuration> => {
+    // Tokens that come over TLS may be taken without their signature; here whoever is between has no say either.
+    const execute = [client.enableNonRepudiationChecks];
     // The settings take plain http on loopback alone. It is marked as deprecated so that it stands out.
     // oxlint-disable-next-line typescript/no-deprecated
-    const execute = issuer.protocol === 'http:' ? [client.allowInsecureRequests] : [];
-    const options = { timeout: CALL_TIMEOUT_S, execute };
+    if (issuer.protocol === 'http:') execute.push(client.allowInsecureRequests);
+    const options = { timeout: CALL_TIMEOUT_S, execute, [client.customFetch]: boundedFetch };
     found ??= client
       .discovery(issuer, oidc.clientId, oidc.clientSecret, undefined, options)
       .catch((error: unknown) => {
@@ -81,6 +90,8 @@ export function createOidcLogin(oidc: NonNullable<AccessSettings['oidc']>, pages
         idTokenExpected: true,
       });
       const claims = tokens.claims()!;
+      if (claims.azp !== undefined && claims.azp !== oidc.clientId)
+        throw new NotLoggedIn('the token was given to another client');
       // Some providers put only `sub` into the token, and the rest into the user info.
       const isAll = hasClaims(claims, nameClaims) && hasClaims(claims, [oidc.groupsClaim]);
       if (isAll || known.serverMetadata().userinfo_endpoint === undefined) return identityOf(claims, oidc);
@@ -102,6 +113,20 @@ export function createOidcLogin(oidc: NonNullable<AccessSettings['oidc']>, pages
     },
   };
 }
+
+/** Throws `AnswerTooLong` for an answer longer than `ANSWER_BYTES_MAX`, and reads no more of it. */
+const boundedFetch: Client.CustomFetch = async (url, { body = null, ...options }) => {
+  const response = await fetch(url, { ...options, body });
+  const read: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length;
+    if (bytes > ANSWER_BYTES_MAX) throw new AnswerTooLong();
+    read.push(chunk);
+  }
+  const { status, headers } = response;
+  return new Response(read.length === 0 ? null : Buffer.concat(read), { status, headers });
+};
 
 /** Errors of the protocol. Others may contain typed text, so they are not logged. */
 const PROTOCOL_ERRORS: readonly string[] = [
