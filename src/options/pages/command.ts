@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
+import { isCommonPassword } from './access/common-passwords.ts';
 import { hashPassword, SALT_BYTES } from './access/identity.ts';
 import { UsageError } from '../../run/verdict/exit-codes.ts';
 import { print } from '../../cli/print.ts';
@@ -12,7 +13,8 @@ const PASSWORD_CHARACTERS_MIN = 12;
 const PASSWORD_CHARACTERS_MAX = 1_000;
 
 const HASH_HELP = `
-Reads the password from stdin; on a terminal it asks, and shows nothing of what is typed.
+Reads the password from stdin; on a terminal it asks, and shows nothing of what is typed. Passwords that many people have are
+refused, also with other digits, signs or capitals.
 
 Example:
   daybook access hash < password.txt
@@ -31,6 +33,10 @@ export function accessCommand(access: Command): void {
           `the password has to have ${PASSWORD_CHARACTERS_MIN} to ${PASSWORD_CHARACTERS_MAX} characters; this one has ${password.length}.`,
         );
       if (/\p{C}/u.test(password)) throw new UsageError('the password has to be one line of text.');
+      if (isCommonPassword(password))
+        throw new UsageError(
+          'the password is one that guessers try first, or a simple variation of one: choose another, such as four words drawn at random.',
+        );
       const hash = await hashPassword(password, randomBytes(SALT_BYTES));
       print(self, { document: { hash }, text: hash });
     });

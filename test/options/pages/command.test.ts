@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { isCommonPassword } from '../../../src/options/pages/access/common-passwords.ts';
 import { createPasswordCheck } from '../../../src/options/pages/access/identity.ts';
 import { accessSettings } from './access/support.ts';
 import { shortAndLong } from '../../support/short-and-long.ts';
@@ -42,6 +43,17 @@ describe('access hash', () => {
   for (const { options, cases } of shortAndLong([
     ['short', '12 to 1000 characters; this one has 5'],
     ['two lines of\ntext in it', 'one line of text'],
+    ['password1234', 'guessers try first'],
+    ['PassWord2026!', 'guessers try first'],
+    ['P@ssw0rd!!!!', 'guessers try first'],
+    ['1234qwerty1234', 'guessers try first'],
+    ['iloveyou, 2026', 'guessers try first'],
+    ['passwordpassword', 'guessers try first'],
+    ['Dragon.Dragon.', 'guessers try first'],
+    ['111111111111', 'guessers try first'],
+    ['abcabcabcabcabc', 'guessers try first'],
+    ['098765432109', 'guessers try first'],
+    ['qwertyuiopas', 'guessers try first'],
   ]))
     it.each(cases)('refuses %j and does not repeat it', options, async (password, said) => {
       const { code, stderr } = await hash(password);
@@ -49,3 +61,13 @@ describe('access hash', () => {
       expect(stderr).not.toContain(password);
     });
 });
+
+it.each([
+  'correct horse battery',
+  'password of the harbour',
+  'tide-27-lantern',
+  '482911372055',
+  'кошка и фонарь 7',
+])('a password that is not common is hashed: %s', (password) =>
+  expect(isCommonPassword(password)).toBe(false),
+);

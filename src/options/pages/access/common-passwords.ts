@@ -1,0 +1,42 @@
+/** Whether a password is one that many people have, or a simple variation of one: guessers try these first. */
+import { readFileSync } from 'node:fs';
+import { packageFile } from '../../../host/files.ts';
+
+/** A password that repeats so few characters is one of few. */
+const REPEATED_CHARACTERS_MAX = 4;
+const ROWS = [
+  '1234567890',
+  'abcdefghijklmnopqrstuvwxyz',
+  'qwertyuiopasdfghjklzxcvbnm',
+  'qazwsxedcrfvtgbyhnujmikolp',
+];
+/** Each row twice, so that it may be begun anew, and backwards too. */
+const KEYS = ROWS.map((row) => row + row).flatMap((row) => [row, [...row].reverse().join('')]);
+const LOOKS_LIKE: Readonly<Record<string, string>> = {
+  ...{ '@': 'a', '4': 'a', '3': 'e', '1': 'i', '!': 'i', '0': 'o', '5': 's', $: 's', '7': 't' },
+};
+
+const readCommon = (): ReadonlySet<string> =>
+  new Set(
+    readFileSync(packageFile('src/options/pages/access/common-passwords.txt'), 'utf8')
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#')),
+  );
+
+/**
+ * True for a password of the list (`common-passwords.txt`) in whatever case, with digits and signs around it, with digits in place
+ * of letters, or repeated; and for keys in a row.
+ */
+export function isCommonPassword(password: string): boolean {
+  const common = readCommon();
+  const text = password.normalize('NFKC').toLowerCase();
+  const bare = text.replace(/^[^\p{L}]+|[^\p{L}]+$/gu, '');
+  const spelled = (given: string): string => given.replace(/[@431!05$7]/g, (sign) => LOOKS_LIKE[sign]!);
+  return [text, bare, spelled(text), spelled(bare), bare.replace(/[^\p{L}\p{N}]/gu, '')].some((one) => {
+    const unit = /^(.+?)\1+$/u.exec(one)?.[1] ?? one;
+    const isRepeated = unit !== one && unit.length <= REPEATED_CHARACTERS_MAX;
+    return common.has(one) || common.has(unit) || isRepeated || isRow(one) || isRow(unit);
+  });
+}
+
+const isRow = (text: string): boolean => text.length > 3 && KEYS.some((row) => row.includes(text));
