@@ -43,12 +43,22 @@ export interface CommandEntry {
   readonly load: () => Promise<(command: Command) => void>;
 }
 
+/** A link that opens the pages where no login is set up: it works once, and then there is a next one. */
+export interface EntryLink {
+  /** The path of the link that works now. */
+  readonly path: () => string;
+  /** `listener` gets the path of each next one. */
+  readonly onNext: (listener: (path: string) => void) => void;
+}
+
 /** Pages that are ready to be served. */
 export interface ShownPages {
   /** A server of their own. */
   readonly createServer: (deps: PagesServing) => FastifyInstance;
   /** Adds them to a server that has other routes. */
   readonly addTo: (server: FastifyInstance, deps: PagesServing) => void;
+  /** Null where people log in. */
+  readonly link: EntryLink | null;
 }
 
 export type PagesServing = Pick<LimitedServerDeps, 'onRefusal' | 'trustedProxies'>;

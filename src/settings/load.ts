@@ -297,6 +297,7 @@ export function accessSettingsOf(section: DaybookSection): AccessSettings {
     oidc: isOidc ? { issuer, clientId, clientSecret, nameClaim, groupsClaim } : null,
     pagesUrl,
     sessionHours: section.accessHours,
+    idleMinutes: section.accessIdleMinutes,
   };
 }
 

@@ -160,6 +160,10 @@ export const settingsSchema = z.strictObject({
       .integer(1, 24 * 31)
       .default(12)
       .meta(notes('12')),
+    accessIdleMinutes: value
+      .integer(1, 24 * 60)
+      .default(30)
+      .meta(notes('30')),
     accessProxyHeader: credential.headerName().optional().meta(notes('X-Forwarded-User')),
     accessProxies: list.networks().default([]).meta(notes('10.0.0.7')),
     oidcIssuer: address.issuer().optional().meta(notes('https://login.example')),

@@ -77,6 +77,8 @@ export interface AccessSettings {
   readonly pagesUrl: string | null;
   /** How long a login lasts. */
   readonly sessionHours: number;
+  /** How long a login lasts that is not used. */
+  readonly idleMinutes: number;
 }
 
 export type LogLevel = Settings['logLevel'];

@@ -13,6 +13,7 @@ import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import { rowsOf, type Database } from '../../src/store/engine/database.ts';
 import { daybook, envOf, startDaybook, type Env } from '../cli/daybook.ts';
+import { Browser } from '../options/pages/access/support.ts';
 import { openStage, type Stage } from '../support/stage.ts';
 import { documentsOf } from './deployed.ts';
 
@@ -141,11 +142,13 @@ describe.runIf(hasPsql)('the logins of compose.yaml', () => {
         ...(login === 'pages' && { DAYBOOK_PAGES_LISTEN: '127.0.0.1:0' }),
       });
       serving.child.stdout!.on('data', (text: string) => (printed += text));
-      const address = login === 'pages' ? /pages: (\S+[^/\s])\/?\s/ : /(http:\/\/127\.0\.0\.1:\d+)/;
+      const address = login === 'pages' ? /pages: (\S+)/ : /(http:\/\/127\.0\.0\.1:\d+)/;
       const url = await vi.waitFor(() => address.exec(printed)?.[1] ?? expect.fail(serving.reported()), {
         timeout: 30_000,
       });
-      const response = await fetch(`${url}${path}`);
+      const browser = new Browser(new URL(url).origin);
+      if (login === 'pages') expect((await browser.get(url)).status).toBe(303);
+      const response = await browser.get(path);
       expect([login, response.status, await response.text()]).toEqual([login, 200, expect.anything()]);
       serving.child.kill('SIGTERM');
       await serving.ended;

@@ -107,6 +107,7 @@ describe('settings that are accepted', () => {
         oidc: null,
         pagesUrl: null,
         sessionHours: 12,
+        idleMinutes: 30,
       },
       alerts: { webhooks: [], secret: null, mail: null, pingUrl: null },
       logLevel: 'info',
@@ -263,6 +264,7 @@ describe('settings that are accepted', () => {
         },
         pagesUrl: 'https://pages.example',
         sessionHours: 8,
+        idleMinutes: 30,
       },
       alerts: {
         webhooks: [

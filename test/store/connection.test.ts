@@ -99,6 +99,7 @@ describe('a PostgreSQL server', () => {
       '0058_artifacts',
       '0060_needs_person',
       '0061_own_privileges',
+      '0062_page_logins',
     ]);
     await assertMigrated(empty.db);
     await empty.close();

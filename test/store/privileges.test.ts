@@ -125,6 +125,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
     'SELECT, UPDATE: installation (nights_checked_at, runs_checked_at)',
     'SELECT: audit_event, kysely_migration, kysely_migration_lock, reference_item, reference_list, ' +
       'task (exit_code, finished_at, kind, merchant_no, reads, run_id)',
+    'UPDATE: page_session (ends_at)',
     'USAGE: schema public',
   ],
   daybook_job: [

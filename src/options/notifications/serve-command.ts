@@ -13,7 +13,8 @@ import { lines } from '../../cli/output/text.ts';
 const HELP = `
 Listens on DAYBOOK_LISTEN; the platform reaches it by https under DAYBOOK_PUBLIC_URL, through a proxy that ends TLS.
 DAYBOOK_HEALTH_LISTEN gives /healthz and /readyz an address of their own, with /metrics.
-DAYBOOK_PAGES_LISTEN is where people see months, days, breaks and status in a browser; off this machine they log in:
+DAYBOOK_PAGES_LISTEN is where people see months, days, breaks and status in a browser. On this machine the printed link opens
+them, once; a next one is printed when it was used. Off this machine people log in:
 DAYBOOK_ACCESS_USERS, DAYBOOK_ACCESS_PROXY_HEADER or DAYBOOK_OIDC_ISSUER, each with DAYBOOK_ACCESS_ROLES.
 DAYBOOK_TRUSTED_PROXIES names proxies on other machines. Needs DAYBOOK_SECRET_KEYS.`;
 
@@ -49,11 +50,18 @@ export function serveCommand(command: Command): void {
         onFault: (error) =>
           log.error({ problem: error instanceof Error ? error.name : 'unknown' }, 'processing failed'),
       });
+      const link = pagesUrl === null ? null : (app.pages?.link ?? null);
+      const pagesLink = link === null ? null : pagesUrl + link.path();
+      link?.onNext((path) => {
+        const next = `${pagesUrl ?? ''}${path}`;
+        print(self, { document: { pagesLink: next }, text: `pages, the next time: ${next}` });
+      });
       print(self, {
-        document: { url, healthUrl, pagesUrl, publicUrl: settings.publicUrl },
+        document: { url, healthUrl, pagesUrl, pagesLink, publicUrl: settings.publicUrl },
         text: lines(
           `listening at ${url} for notifications, at ${healthUrl} for /healthz and /readyz. Ctrl-C ends it.`,
-          pagesUrl !== null && `pages: ${pagesUrl}/`,
+          pagesLink !== null && `pages: ${pagesLink}  (this link opens them once, for who sits here)`,
+          pagesUrl !== null && pagesLink === null && `pages: ${pagesUrl}/`,
           settings.publicUrl === null &&
             'DAYBOOK_PUBLIC_URL is not set: applications and registrations submitted now name no address of ours.',
         ),

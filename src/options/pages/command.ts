@@ -4,9 +4,12 @@ import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
+import { endSessionsOf } from './access/stored.ts';
 import { isCommonPassword } from './access/common-passwords.ts';
 import { hashPassword, SALT_BYTES } from './access/identity.ts';
 import { UsageError } from '../../run/verdict/exit-codes.ts';
+import { answer, withBy } from '../../cli/context.ts';
+import { counted } from '../../cli/output/text.ts';
 import { print } from '../../cli/print.ts';
 
 const PASSWORD_CHARACTERS_MIN = 12;
@@ -21,6 +24,11 @@ Example:
   export DAYBOOK_ACCESS_USERS='{"ada":"scrypt:15:8:3:..."}' DAYBOOK_ACCESS_ROLES='{"ada":"operator"}'`;
 
 export function accessCommand(access: Command): void {
+  addHash(access);
+  addLogout(access);
+}
+
+function addHash(access: Command): void {
   access
     .command('hash')
     .description('hash a password for DAYBOOK_ACCESS_USERS')
@@ -40,6 +48,23 @@ export function accessCommand(access: Command): void {
       const hash = await hashPassword(password, randomBytes(SALT_BYTES));
       print(self, { document: { hash }, text: hash });
     });
+}
+
+const LOGOUT_HELP = `
+Ends every login of this name at the pages, as after a lost computer. They may log in again: to keep them out, take the name out of
+DAYBOOK_ACCESS_ROLES or DAYBOOK_ACCESS_USERS, and start serve again.`;
+
+function addLogout(access: Command): void {
+  withBy(access.command('logout'))
+    .description('end all logins of a name at the pages')
+    .argument('<name>', 'as the pages show it')
+    .addHelpText('after', LOGOUT_HELP)
+    .action((name: string, _flags: object, self: Command) =>
+      answer(self, async ({ recorded }) => {
+        const ended = await recorded({ subject: name }, (trx) => endSessionsOf(trx, name));
+        return { document: { name, ended }, text: `${counted(ended, 'login')} of ${name} ended` };
+      }),
+    );
 }
 
 async function hiddenLine(question: string): Promise<string> {

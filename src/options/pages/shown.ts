@@ -11,6 +11,7 @@ import { timesOf } from '../../cli/output/text.ts';
 export const shownPages = (pages: PagesDeps): ShownPages => ({
   createServer: (serving) => createPagesServer({ ...pages, ...serving }),
   addTo: (server, serving) => addPages(server, { ...pages, ...serving }),
+  link: pages.link,
 });
 
 /** Readers take no connection from the posts. */

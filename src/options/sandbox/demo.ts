@@ -50,7 +50,9 @@ export function demoCommand(command: Command): void {
         const show = async (pagesUrl: string | null): Promise<void> =>
           print(self, { document: runDocument(report), text: await demoText(app, report, pagesUrl) });
         const isForPerson = process.stdout.isTTY && self.optsWithGlobals<GlobalFlags>().json !== true;
-        if (isForPerson) await showDemoPages(app, signal, show);
+        const onNext = (pagesLink: string): void =>
+          print(self, { document: { pagesLink }, text: `Pages, the next time: ${pagesLink}` });
+        if (isForPerson) await showDemoPages(app, signal, show, onNext);
         else await show(null);
       } finally {
         await app.close();
@@ -171,7 +173,7 @@ async function demoText(
     command('plan --from 2026-02-01 --to 2026-02-28'),
     command('run --from 2026-02-01 --to 2026-02-28'),
     settings.pagesListen !== null && `${command('serve')}      (pages in the browser)`,
-    pagesUrl !== null && `\nPages: ${pagesUrl}/  (Ctrl-C ends it)`,
+    pagesUrl !== null && `\nPages: ${pagesUrl}  (this link opens them once; Ctrl-C ends it)`,
   );
 }
 
@@ -183,6 +185,7 @@ async function showDemoPages(
   app: PlatformApp,
   signal: AbortSignal,
   show: (url: string | null) => Promise<void>,
+  onNext: (url: string) => void,
 ): Promise<void> {
   // Loading the server takes long, and a script has no use for it.
   const { listenOn, ListenRefused } = await import('../../web/server.ts');
@@ -197,7 +200,8 @@ async function showDemoPages(
     return listenOn(server, { ...DEMO_PAGES, port: 0 });
   });
   try {
-    await show(url);
+    pages.link?.onNext((path) => onNext(url + path));
+    await show(url + (pages.link?.path() ?? '/'));
     if (!signal.aborted) await once(signal, 'abort');
   } finally {
     server.server.closeAllConnections();

@@ -1335,7 +1335,7 @@ export interface PageSession {
    */
   begun_at: Date;
   /**
-   * From then on the session counts for nothing.
+   * When it ends unless it is used before. Use moves it, up to the longest time of a login.
    */
   ends_at: Date;
   /**
@@ -1355,7 +1355,7 @@ export interface PageSession {
    */
   token_sha256: string;
   /**
-   * password: by a password of the settings; oidc: by the OpenID Connect provider.
+   * password: by a password of the settings; oidc: by the OpenID Connect provider; link: by the link that serve printed.
    */
   way: string;
 }

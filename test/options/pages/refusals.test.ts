@@ -96,21 +96,6 @@ describe('why somebody is not let in', () => {
     });
   });
 
-  it('a proxy in front of pages without a login', async () => {
-    const { access } = openAccess({
-      ...deps(),
-      settings: { access: accessSettings({}), secretKeys: [], listen: { host: '127.0.0.1', port: 8080 } },
-      pagesListen: { host: '127.0.0.1', port: 8082 },
-    });
-    const pages = await showPages(stage, { access });
-    open.push(pages);
-    const got = await answer(await pages.get('/', { 'x-forwarded-for': '192.0.2.1' }));
-    saysWhy(pages, got, {
-      reason: 'behind a proxy, without a login',
-      words: 'This request came through a proxy',
-    });
-  });
-
   it('a proxy that names nobody: the page to log in says where to go', async () => {
     const pages = await shown(accessSettings(PROXY));
     expect(textOf(await pages.html('/login'))).toContain('Open them at the address that you were given');

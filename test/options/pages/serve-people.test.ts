@@ -5,7 +5,7 @@ import { hashPassword } from '../../../src/options/pages/access/identity.ts';
 import { Browser, PASSWORDS } from './access/support.ts';
 import { openPagesStage } from './stage.ts';
 import type { Stage } from '../../support/stage.ts';
-import { envOf, startDaybook, type Started } from '../../cli/daybook.ts';
+import { daybook, envOf, startDaybook, type Started } from '../../cli/daybook.ts';
 
 const MARCH = '/m/SBX-M-1/2026-03';
 
@@ -85,4 +85,25 @@ test('a viewer finds the merchants of others nowhere, and does nothing', async (
   expect((await browser.post('/m/SBX-M-2/2026-03', { form_token: formToken })).status).toBe(403);
   expect((await browser.post('/logout', { form_token: formToken })).status).toBe(303);
   expect((await browser.get('/')).headers.get('location')).toContain('/login');
+});
+
+test('an operator at the machine ends every login of a name', async () => {
+  const [one, other, veras] = [new Browser(url), new Browser(url), new Browser(url)];
+  for (const browser of [one, other]) await browser.login('ada', PASSWORDS.ada);
+  await veras.login('vera', PASSWORDS.vera);
+  const ended = await daybook(['access', 'logout', 'ada', '--by', 'Otto', '--json'], envOf(stage));
+  expect(ended.code).toBe(0);
+  expect((JSON.parse(ended.stdout) as { ended: number }).ended).toBeGreaterThanOrEqual(2);
+  for (const browser of [one, other])
+    expect((await browser.get('/')).headers.get('location')).toContain('/login');
+  expect((await veras.get('/')).status).toBe(200);
+  const again = await daybook(['access', 'logout', 'nobody'], envOf(stage));
+  expect([again.code, again.stdout]).toEqual([0, '0 logins of nobody ended\n']);
+  const event = await stage.app.database.db
+    .selectFrom('audit_event')
+    .select(['by_whom', 'subject'])
+    .where('command', '=', 'access logout')
+    .orderBy('id')
+    .executeTakeFirst();
+  expect(event).toEqual({ by_whom: 'Otto', subject: 'ada' });
 });

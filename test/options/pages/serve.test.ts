@@ -3,7 +3,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { shownPages } from '../../../src/options/pages/shown.ts';
-import { createLoopbackAccess } from '../../../src/options/pages/access/open.ts';
+import { everybody } from './support.ts';
 import type { ListenAddress } from '../../../src/settings/values/addresses.ts';
 import type { WebEvent } from '../../../src/web/server.ts';
 import { serve } from '../../../src/options/notifications/serve.ts';
@@ -21,8 +21,9 @@ async function serving(addresses: { listen: ListenAddress; pagesListen?: ListenA
   const { database, objects, settings } = stage.app;
   const controller = new AbortController();
   const pages = {
-    access: createLoopbackAccess('made-up'),
+    access: everybody(),
     canLogOut: false,
+    link: null,
     ...{ db: database.db, objects, settings, zone: 'Asia/Shanghai', jobs: [] },
     now: () => NOW,
   };

@@ -1,7 +1,7 @@
 /** Pages over a stage of tests: a real server, asked as a browser asks. */
 import { promisify } from 'node:util';
-import { createLoopbackAccess } from '../../../src/options/pages/access/open.ts';
-import type { Access } from '../../../src/options/pages/access/access.ts';
+import { type Access, AccessRefused } from '../../../src/options/pages/access/access.ts';
+import { hasFormToken } from '../../../src/options/pages/access/sessions.ts';
 import { jobs } from '../../../jobs/all.ts';
 import type { WebEvent } from '../../../src/web/server.ts';
 import { createPagesServer } from '../../../src/options/pages/server.ts';
@@ -9,6 +9,19 @@ import type { Timing } from '../../../src/options/pages/turns.ts';
 import type { Stage } from '../../support/stage.ts';
 
 export const FORM_TOKEN = 'made-up-form-token';
+
+/** Everybody is the operator of all, for tests of what pages show and do. Forms need the token. */
+export const everybody = (token = FORM_TOKEN): Access => ({
+  register: (server) => {
+    server.addHook('preHandler', (request, _reply, done) => {
+      const isOwn = ['GET', 'HEAD'].includes(request.method) || hasFormToken(request, token);
+      done(isOwn ? undefined : new AccessRefused('noToken'));
+    });
+    return Promise.resolve();
+  },
+  personOf: () => ({ name: 'local', role: 'operator', merchants: null }),
+  formToken: () => token,
+});
 
 export interface ShownPages {
   readonly url: string;
@@ -57,7 +70,7 @@ export const namedAccess: Access = {
 export async function showPages(
   { app }: Stage,
   {
-    access = createLoopbackAccess(FORM_TOKEN),
+    access = everybody(),
     canLogOut = false,
     port = 0,
     timing,
@@ -72,6 +85,7 @@ export async function showPages(
   const server = createPagesServer({
     access,
     canLogOut,
+    link: null,
     db: app.database.db,
     objects: app.objects,
     settings: app.settings,

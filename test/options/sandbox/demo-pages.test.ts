@@ -8,6 +8,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { Browser } from '../pages/access/support.ts';
 import { expect, onTestFinished, test, vi } from 'vitest';
 
 const MAIN = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
@@ -31,7 +32,9 @@ test.skipIf(!hasTerminal)(
       timeout: 100_000,
     });
     const [, url] = /Pages: (\S+)/.exec(reported)!;
-    const page = await fetch(`${url!}?month=2026-03`);
+    const browser = new Browser(new URL(url!).origin);
+    expect((await browser.get(url!)).headers.get('location')).toBe('/');
+    const page = await browser.get('/?month=2026-03');
     expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('SANDBOX-10001')]);
     child.stdin.write('\u0003');
     expect(await ended).toBe(0);

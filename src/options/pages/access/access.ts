@@ -11,9 +11,11 @@ export interface Person {
 /** What the page to log in shows. */
 export interface LoginContent {
   /** Why the last try did not succeed; null before the first. */
-  readonly problem: 'refused' | 'tooMany' | 'provider' | null;
+  readonly problem: 'refused' | 'tooMany' | 'provider' | 'link' | null;
   /** Fields of the form for name and password, which is posted to `/login`; null if there are no passwords. */
   readonly password: { readonly formToken: string; readonly to: string } | null;
+  /** Whether the link that was printed opens the pages. */
+  readonly isByLink: boolean;
   /** Where to log in at the provider; null if there is none. */
   readonly oidcAddress: string | null;
   /** After a logout: where the provider logs the person out, too; null if it does not, or without a logout. */
@@ -22,7 +24,7 @@ export interface LoginContent {
 
 /** A failed login. Contains nothing that was typed. */
 export interface LoginRefusal {
-  readonly way: 'password' | 'oidc';
+  readonly way: 'password' | 'oidc' | 'link';
   /** Of the answer. */
   readonly status: 401 | 429 | 502;
   /** The error's name or code. */
@@ -50,8 +52,6 @@ const REFUSALS = {
   notLoggedIn: { statusCode: 403, message: 'not logged in' },
   credentials: { statusCode: 401, message: 'no right name and password in the Authorization header' },
   tooMany: { statusCode: 429, message: 'too many tries to log in' },
-  behindProxy: { statusCode: 403, message: 'behind a proxy, without a login' },
-  otherName: { statusCode: 403, message: 'called by another name' },
   foreignName: { statusCode: 403, message: 'called by another name than that of DAYBOOK_PAGES_URL' },
   otherSite: { statusCode: 403, message: 'embedded or fetched by another site' },
   noRole: { statusCode: 403, message: 'the proxy names a person without a role' },

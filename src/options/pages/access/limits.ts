@@ -2,10 +2,11 @@
 import { createHmac } from 'node:crypto';
 import rateLimit, { normalizeIP } from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyRequest, FastifyReply } from 'fastify';
-import pLimit from 'p-limit';
 import type { AccessSettings } from '../../../settings/settings.ts';
 import { type Person, AccessRefused } from './access.ts';
+import type { Devices } from './devices.ts';
 import { type PasswordCheck, type Credentials, credentialsIn, personWithRole } from './identity.ts';
+import { createTurns, TooManyChecks } from './turns.ts';
 
 /** What a limit counts by. */
 const bySender =
@@ -13,7 +14,7 @@ const bySender =
   ({ sender }: FastifyRequest): string =>
     normalizeIP(sender, bits);
 
-/** From one address; of IPv6 from one /64. */
+/** From one address (of IPv6 from one /64), or in one browser that is known for the name. */
 const OF_ADDRESS = { max: 10, timeWindow: 5 * 60_000 } as const;
 /** What one customer of a provider may have of IPv6. */
 const NETWORK_BITS = 48;
@@ -38,38 +39,45 @@ interface LimitedCheckDeps {
   readonly isRight: PasswordCheck;
   /** Random, for this process alone: names are counted, and pairs that were right are remembered under it. */
   readonly key: Buffer;
+  readonly devices: Pick<Devices, 'idOf'>;
+  /** Called for each password that was checked and is wrong; null for a name that nobody has. */
+  readonly onWrong: (request: FastifyRequest, name: string | null) => Promise<void>;
 }
 
 /**
  * Wrong tries count, right ones do not: an office may share one address. A pair that was right is not checked
  * again, which is for programs that send it with every request, and one check serves requests side by side. Names are
  * counted alike whether they exist or not, but apart, so that attackers cannot push known names out of the memory.
- * The count of a name is for places alone at which it was not right before, so that attackers cannot lock its own people out.
+ * A browser in which the name logged in before has a count of its own, and none but that: neither strangers who guess the
+ * name nor those behind the same address lock its people out there. The count of a name is for strangers' places alone.
  */
 export async function limitedCheck(
   server: FastifyInstance,
-  { users, isRight, key }: LimitedCheckDeps,
+  { users, isRight, key, devices, onWrong }: LimitedCheckDeps,
 ): Promise<LimitedCheck> {
   await server.register(rateLimit, { global: false, keyGenerator: bySender(PLACE_BITS) });
   const secret = (text: string): string => createHmac('sha256', key).update(text).digest('base64');
   const names = new WeakMap<FastifyRequest, string>();
-  const ofName = { ...OF_NAME, keyGenerator: (request: FastifyRequest) => secret(names.get(request)!) };
+  const nameOf = (request: FastifyRequest): string => names.get(request)!;
+  const deviceOf = (request: FastifyRequest): string | null => devices.idOf(request, nameOf(request));
+  const ofName = { ...OF_NAME, keyGenerator: (request: FastifyRequest) => secret(nameOf(request)) };
   const ofPlaces = [server.createRateLimit(OF_ADDRESS), server.createRateLimit(OF_NETWORK)];
+  const ofDevice = server.createRateLimit({ ...OF_ADDRESS, keyGenerator: (request) => deviceOf(request)! });
   const [ofKnown, ofUnknown] = [server.createRateLimit(ofName), server.createRateLimit(ofName)];
-  const limitsOf = (request: FastifyRequest) => [
-    ...ofPlaces,
-    users.has(names.get(request)!) ? ofKnown : ofUnknown,
-  ];
   const ownPlaces = createOwnPlaces();
+  const limitsOf = (request: FastifyRequest) => {
+    if (deviceOf(request) !== null) return [ofDevice];
+    if (ownPlaces.has(nameOf(request), request.sender)) return ofPlaces;
+    return [...ofPlaces, users.has(nameOf(request)) ? ofKnown : ofUnknown];
+  };
   const isExceeded = async (request: FastifyRequest): Promise<boolean> => {
-    const isOwnPlace = ownPlaces.has(names.get(request)!, request.sender);
-    for (const limit of isOwnPlace ? ofPlaces : limitsOf(request)) {
+    for (const limit of limitsOf(request)) {
       const counted = await limit(request, { increment: false });
       if (!counted.isAllowed && counted.remaining === 0) return true;
     }
     return false;
   };
-  const inTurn = createCheckQueue();
+  const inTurn = createTurns();
   const proven = new Map<string, string>();
   const running = new Map<string, Promise<Tried>>();
 
@@ -78,14 +86,15 @@ export async function limitedCheck(
     { name, password }: Credentials,
     pair: string,
   ): Promise<Tried> => {
-    // Others were found wrong while this one waited.
-    if (await isExceeded(request)) return 'tooMany';
+    // Others were found wrong while this one waited, or nobody waits for the answer any more.
+    if (request.raw.socket.destroyed || (await isExceeded(request))) return 'tooMany';
     if (await isRight(name, password)) {
       proven.set(name, pair);
       ownPlaces.add(name, request.sender);
       return 'right';
     }
     for (const limit of limitsOf(request)) await limit(request);
+    await onWrong(request, users.has(name) ? name : null);
     return 'wrong';
   };
 
@@ -98,10 +107,12 @@ export async function limitedCheck(
       ownPlaces.add(name, request.sender);
       return 'right';
     }
-    const check = `${request.sender} ${pair}`;
+    const device = deviceOf(request);
+    const from = device ?? normalizeIP(request.sender, NETWORK_BITS);
+    const check = `${device ?? request.sender} ${pair}`;
     const begun =
       running.get(check) ??
-      inTurn(normalizeIP(request.sender, NETWORK_BITS), () => checked(request, credentials, pair))
+      inTurn({ network: from, isKnown: device !== null }, () => checked(request, credentials, pair))
         .catch((error: unknown): Tried => {
           if (error instanceof TooManyChecks) return 'tooMany';
           throw error;
@@ -126,38 +137,6 @@ function createOwnPlaces() {
       const [oldest] = places;
       if (places.size > PLACES_OF_NAME_MAX) places.delete(oldest!);
     },
-  };
-}
-
-/** Checks side by side. */
-const AT_ONCE = 2;
-/** Limit of waiting checks, so that waits stay short. */
-const WAITING_MAX = 24;
-/** Checks of one network that wait or run, so that others have capacity. */
-const OF_NETWORK_MAX = 12;
-
-/** Too many passwords wait to be checked. */
-class TooManyChecks extends Error {
-  override readonly name = 'TooManyChecks';
-}
-
-/** Does the work when it is its turn. Throws `TooManyChecks`, and what the work throws. */
-type CheckQueue = <Result>(network: string, work: () => Promise<Result>) => Promise<Result>;
-
-function createCheckQueue(): CheckQueue {
-  const limit = pLimit(AT_ONCE);
-  const ofNetworks = new Map<string, number>();
-  return async (network, work) => {
-    const ofNetwork = ofNetworks.get(network) ?? 0;
-    if (limit.pendingCount >= WAITING_MAX || ofNetwork >= OF_NETWORK_MAX) throw new TooManyChecks();
-    ofNetworks.set(network, ofNetwork + 1);
-    try {
-      return await limit(work);
-    } finally {
-      const left = ofNetworks.get(network)! - 1;
-      if (left === 0) ofNetworks.delete(network);
-      else ofNetworks.set(network, left);
-    }
   };
 }
 

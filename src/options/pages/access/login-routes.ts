@@ -2,6 +2,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { LoginContent, LoginPages } from './access.ts';
 import { cookieNames, cookieOptions, type SessionDeps, type Sessions } from './sessions.ts';
+import type { Devices } from './devices.ts';
+import { LINK_PATH, type OpenEntryLink } from './entry-link.ts';
 import { OF_PROVIDER, type LimitedCheck } from './limits.ts';
 import {
   createOidcLogin,
@@ -14,9 +16,10 @@ import {
 
 const OIDC = '/login/oidc';
 const LOGOUT = '/logout';
+const LINK = `${LINK_PATH}:token`;
 
 /** Paths that are open to who is not logged in. */
-export const LOGIN_PATHS: readonly string[] = [LOGIN, OIDC, OIDC_RETURN_PATH];
+export const LOGIN_PATHS: readonly string[] = [LOGIN, OIDC, OIDC_RETURN_PATH, LINK];
 
 /** A login at the provider has to come back within this time. */
 const FLOW_S = 600;
@@ -26,7 +29,9 @@ const PASSWORD_CHARACTERS_MAX = 1_000;
 
 export interface LoginRoutes extends Pick<SessionDeps, 'settings' | 'now' | 'isSecure'>, LoginPages {
   readonly sessions: Sessions;
+  readonly devices: Pick<Devices, 'remember'>;
   readonly check: LimitedCheck;
+  readonly link?: OpenEntryLink;
   readonly formToken: (request: FastifyRequest, reply: FastifyReply) => string;
 }
 
@@ -36,10 +41,12 @@ export function addLoginRoutes(server: FastifyInstance, routes: LoginRoutes): vo
     sendLogin(routes, request, reply, { problem: null, to: pathOf(request.query) }),
   );
   if (settings.users.size > 0) addPassword(server, routes);
+  if (routes.link !== undefined) addLink(server, routes, routes.link);
   const oidc = settings.oidc === null ? null : createOidcLogin(settings.oidc, settings.pagesUrl ?? '');
   if (oidc !== null) addOidc(server, routes, oidc);
   server.post(LOGOUT, async (request, reply) => {
-    const way = await sessions.end(request, reply);
+    const { everywhere } = request.body as { readonly everywhere?: unknown };
+    const way = await (everywhere === undefined ? sessions.end : sessions.endAll)(request, reply);
     const endAddress = way === 'oidc' ? await addressToEnd(routes, oidc) : null;
     if (endAddress === null) return reply.redirect(LOGIN, 303);
     // Not by a redirect: browsers follow none from a form to where the page may send no form.
@@ -58,8 +65,21 @@ async function addressToEnd({ onRefusal }: LoginRoutes, oidc: OidcLogin | null):
   }
 }
 
+/** Only a click or a paste opens it: HEAD requests, by which some programs peep at links, use nothing up. */
+function addLink(server: FastifyInstance, routes: LoginRoutes, link: OpenEntryLink): void {
+  server.get<{ Params: { token: string } }>(LINK, { exposeHeadRoute: false }, async (request, reply) => {
+    if (link.take(request.params.token)) {
+      await routes.sessions.begin(request, reply, 'link', { name: 'local', groups: [] });
+      return reply.header('cache-control', 'no-store').redirect('/', 303);
+    }
+    routes.onRefusal({ way: 'link', status: 401, reason: 'used already, or made up' });
+    await routes.sessions.noteFailure(request, 'link', null);
+    return sendLogin(routes, request, reply.code(401), { problem: 'link', to: '/' });
+  });
+}
+
 function addPassword(server: FastifyInstance, routes: LoginRoutes): void {
-  const { sessions, check, onRefusal } = routes;
+  const { sessions, devices, check, onRefusal } = routes;
   server.post(LOGIN, async (request, reply) => {
     const fields = request.body as Readonly<Record<string, unknown>>;
     const to = pathOf(fields);
@@ -68,7 +88,10 @@ function addPassword(server: FastifyInstance, routes: LoginRoutes): void {
     const tried = await check(request, { name, password });
     if (tried === 'right') {
       const person = await sessions.begin(request, reply, 'password', { name, groups: [] });
-      if (person !== null) return reply.redirect(to, 303);
+      if (person !== null) {
+        devices.remember(request, reply, name);
+        return reply.redirect(to, 303);
+      }
     }
     const isTooMany = tried === 'tooMany';
     const status = isTooMany ? 429 : 401;
@@ -82,8 +105,13 @@ function addOidc(server: FastifyInstance, routes: LoginRoutes, login: OidcLogin)
   const { sessions, isSecure, now, onRefusal } = routes;
   const { flow: cookie } = cookieNames(isSecure);
   const limited = { config: { rateLimit: OF_PROVIDER } };
-  const failed = (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+  const failed = async (
+    error: unknown,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<FastifyReply> => {
     const status = error instanceof NotLoggedIn ? 401 : 502;
+    if (status === 401) await sessions.noteFailure(request, 'oidc', null);
     onRefusal({ way: 'oidc', status, reason: reasonOf(error) });
     return sendLogin(routes, request, reply.code(status), { problem: 'provider', to: '/' });
   };
@@ -98,7 +126,7 @@ function addOidc(server: FastifyInstance, routes: LoginRoutes, login: OidcLogin)
       });
       return await reply.header('cache-control', 'no-store').redirect(address, 303);
     } catch (error) {
-      return failed(error, request, reply);
+      return await failed(error, request, reply);
     }
   });
   server.get(OIDC_RETURN_PATH, limited, async (request, reply) => {
@@ -112,7 +140,7 @@ function addOidc(server: FastifyInstance, routes: LoginRoutes, login: OidcLogin)
       if (person === null) throw new NotLoggedIn('no role');
       return await reply.header('cache-control', 'no-store').redirect(kept.to, 303);
     } catch (error) {
-      return failed(error, request, reply);
+      return await failed(error, request, reply);
     }
   });
 }
@@ -143,7 +171,7 @@ function reasonOf(error: unknown): string {
 }
 
 function sendLogin(
-  { settings, loginPage, formToken }: LoginRoutes,
+  { settings, loginPage, formToken, link }: LoginRoutes,
   request: FastifyRequest,
   reply: FastifyReply,
   {
@@ -156,6 +184,7 @@ function sendLogin(
     ...{ problem, endAddress },
     password:
       settings.users.size === 0 || endAddress !== null ? null : { formToken: formToken(request, reply), to },
+    isByLink: link !== undefined,
     oidcAddress: settings.oidc === null ? null : `${OIDC}?to=${encodeURIComponent(to)}`,
   };
   return reply

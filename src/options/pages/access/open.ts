@@ -1,6 +1,6 @@
 /**
  * Access as the settings ask for it: with logins (who may come in, the routes to log in and out, the check of every form),
- * or on this machine alone without any.
+ * or on this machine alone by the link that `serve` prints.
  */
 import { isIP } from 'node:net';
 import cookie from '@fastify/cookie';
@@ -11,7 +11,10 @@ import { EXIT, ExpectedError } from '../../../ledger/ending.ts';
 import type { AccessSettings, SettingsWithoutPlatform } from '../../../settings/settings.ts';
 import type { ListenAddress } from '../../../settings/values/addresses.ts';
 import type { SecretKey } from '../../../settings/values/credentials.ts';
+import type { EntryLink } from '../../option.ts';
 import { type Access, type Person, AccessRefused } from './access.ts';
+import { createDevices } from './devices.ts';
+import { createEntryLink, type OpenEntryLink } from './entry-link.ts';
 import { createPasswordCheck, createProxyPerson } from './identity.ts';
 import { limitedCheck, type LimitedCheck, programPerson } from './limits.ts';
 import { addLoginRoutes, LOGIN_PATHS } from './login-routes.ts';
@@ -19,17 +22,10 @@ import {
   cookieKeys,
   createForms,
   createSessions,
-  hasFormToken,
-  isOfOtherSite,
   type Identified,
   type SessionDeps,
   type Sessions,
 } from './sessions.ts';
-
-const TOKEN_BYTES = 32;
-/** Headers of proxies about the people behind them. */
-const FORWARDED =
-  /^(?:forwarded|via|x-real-ip|(?:x-)?remote-user|x-(?:forwarded|original|auth-request|envoy)-.*|.*client-ip|cf-connecting-ip.*)$/;
 
 /** Others can reach the pages, and no login is set up. */
 export class AccessMissing extends ExpectedError {
@@ -46,6 +42,8 @@ interface OpenedAccess {
   readonly access: Access;
   /** Whether `/logout` ends anything. */
   readonly canLogOut: boolean;
+  /** How the person at this machine comes in; null where people log in. */
+  readonly link: EntryLink | null;
 }
 
 const SET_ONE =
@@ -60,14 +58,20 @@ export function openAccess({ settings, pagesListen, ...deps }: OpenAccessDeps): 
     return {
       access: createAccess({ ...deps, settings: access, secretKeys, isSecure }),
       canLogOut: hasSessions(access),
+      link: null,
     };
   }
   assertOnlyLocal(settings, pagesListen);
-  const own = createLoopbackAccess(deps.random(TOKEN_BYTES).toString('base64url'));
-  return { access: { ...own, register: withoutProxies(own.register) }, canLogOut: false };
+  const link = createEntryLink(deps.random);
+  const own = { ...access, roles: LOCAL };
+  return {
+    access: createAccess({ ...deps, settings: own, secretKeys, isSecure: false, link }),
+    canLogOut: true,
+    link,
+  };
 }
 
-/** Whoever reaches pages without a login is the operator of this machine. */
+/** The link that `serve` prints is for who sits at this machine, and for no proxy's visitors. */
 function assertOnlyLocal(
   { access: { pagesUrl }, listen }: OpenAccessDeps['settings'],
   pagesListen: ListenAddress,
@@ -88,54 +92,15 @@ function assertOnlyLocal(
     );
 }
 
-/** A proxy on this machine would make everybody behind it the operator. */
-const withoutProxies =
-  (register: Access['register']): Access['register'] =>
-  async (server, pages) => {
-    server.addHook('onRequest', (request, _reply, done) => {
-      // No browser speaks HTTP/1.0. nginx does, by default, and sends no name.
-      const isForwarded =
-        request.raw.httpVersion === '1.0' ||
-        Object.keys(request.headers).some((name) => FORWARDED.test(name));
-      done(isForwarded ? new AccessRefused('behindProxy') : undefined);
-    });
-    await register(server, pages);
-  };
-
-const LOCAL: Person = { name: 'local', role: 'operator', merchants: null };
-
-/** `token` is random and new for each process. */
-export function createLoopbackAccess(token: string): Access {
-  return {
-    register: (server) => {
-      server.addHook('onRequest', (request, _reply, done) => {
-        if (!isLocalName(request.headers.host)) done(new AccessRefused('otherName'));
-        else done(isEmbedded(request) ? new AccessRefused('otherSite') : undefined);
-      });
-      server.addHook('preHandler', (request, _reply, done) => {
-        const isSafe = request.method === 'GET' || request.method === 'HEAD';
-        const isOwn = isSafe || (!isOfOtherSite(request) && hasFormToken(request, token));
-        done(isOwn ? undefined : new AccessRefused('noToken'));
-      });
-      return Promise.resolve();
-    },
-    personOf: () => LOCAL,
-    formToken: () => token,
-  };
-}
-
-/** A foreign page can have its own name point here; its requests then carry that name. */
-function isLocalName(host: string | undefined): boolean {
-  return (
-    host !== undefined && URL.canParse(`http://${host}`) && isLoopback(new URL(`http://${host}`).hostname)
-  );
-}
+const LOCAL: AccessSettings['roles'] = new Map([['local', { role: 'operator', merchants: null }]]);
 
 export interface AccessDeps extends SessionDeps {
   /** Sign the cookies; without any, logins end with the process. */
   readonly secretKeys: readonly SecretKey[];
   /** How often sessions that are over are deleted, in addition to the start. Default: an hour. */
   readonly tidyEveryMs?: number;
+  /** The link that opens the pages; left out where people log in. */
+  readonly link?: OpenEntryLink;
 }
 
 /** Whether there is any way to log in. Pages that others can reach need one. */
@@ -153,7 +118,8 @@ export function createAccess(deps: AccessDeps): Access {
   const { settings, random, isSecure } = deps;
   const keys = cookieKeys(deps.secretKeys, random);
   const forms = createForms({ keys, random, isSecure });
-  const sessions = createSessions(deps);
+  const sessions = createSessions({ ...deps, isByLink: deps.link !== undefined });
+  const devices = createDevices(deps);
   const proxyPerson = createProxyPerson(settings);
   const identified = new WeakMap<FastifyRequest, Identified>();
 
@@ -181,7 +147,10 @@ export function createAccess(deps: AccessDeps): Access {
       if (!server.hasContentTypeParser('application/x-www-form-urlencoded')) await server.register(formbody);
       const users = new Set(settings.users.keys());
       const isRight = createPasswordCheck(settings.users);
-      const check = await limitedCheck(server, { users, isRight, key: random(KEY_BYTES) });
+      const check = await limitedCheck(server, {
+        ...{ users, isRight, devices, key: random(KEY_BYTES) },
+        onWrong: (request, name) => sessions.noteFailure(request, 'password', name),
+      });
       server.addHook('onRequest', async (request, reply) => {
         if (settings.pagesUrl !== null && isForeignName(request, settings.pagesUrl))
           throw new AccessRefused('foreignName');
@@ -207,7 +176,7 @@ export function createAccess(deps: AccessDeps): Access {
         }
       });
       tidyAlongside(server, sessions, deps.tidyEveryMs ?? HOUR_MS);
-      addLoginRoutes(server, { ...deps, ...pages, sessions, check, formToken });
+      addLoginRoutes(server, { ...deps, ...pages, sessions, devices, check, formToken });
     },
     personOf: (request): Person => {
       const found = identified.get(request);

@@ -10,13 +10,28 @@ import { sha256Of } from '../../../host/sha256.ts';
 import type { AccessSettings } from '../../../settings/settings.ts';
 import type { SecretKey } from '../../../settings/values/credentials.ts';
 import { recordAuditEvent } from '../../../store/audit.ts';
-import { beginSession, deleteOverSessions, endSession, findSession, type PageSession } from './stored.ts';
+import {
+  beginSession,
+  deleteOverSessions,
+  endSession,
+  endSessionsOf,
+  extendSession,
+  findSession,
+  type PageSession,
+} from './stored.ts';
 import type { DB } from '../../../store/engine/schema.ts';
 import { AccessRefused, type Person } from './access.ts';
 import { groupsWithRole, personWithRole, type Identity } from './identity.ts';
 
 const TOKEN_BYTES = 32;
 const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+/** By how much the end of a session that is used has to move to be stored again. */
+const EXTENDED_BY_MS = MINUTE_MS;
+/** In the audit, for a name that nobody has: people type passwords there. */
+const UNKNOWN_NAME = '(unknown name)';
+/** Failed logins in the audit; strangers do not fill the disk. The log has all. */
+const FAILURES_AN_HOUR_MAX = 1_000;
 
 export interface SessionDeps {
   readonly settings: AccessSettings;
@@ -25,6 +40,8 @@ export interface SessionDeps {
   readonly random: (bytes: number) => Buffer;
   /** Cookies go over TLS alone. */
   readonly isSecure: boolean;
+  /** Whether people come in by the link that is printed. Default: no. */
+  readonly isByLink?: boolean;
 }
 
 /** Who a request is from. */
@@ -36,10 +53,11 @@ export interface Identified {
 
 export type Sessions = ReturnType<typeof createSessions>;
 
-export function createSessions({ settings, db, now, random, isSecure }: SessionDeps) {
-  const { users, oidc, roles, sessionHours } = settings;
+export function createSessions({ settings, db, now, random, isSecure, isByLink = false }: SessionDeps) {
+  const { users, oidc, roles, sessionHours, idleMinutes } = settings;
   const { session: cookie } = cookieNames(isSecure);
   const proofOf = (way: PageSession['way'], name: string): string | null => {
+    if (way === 'link') return isByLink ? sha256Of('link') : null;
     if (way === 'oidc')
       return oidc && sha256Of(JSON.stringify([oidc.issuer, oidc.clientId, oidc.nameClaim, oidc.groupsClaim]));
     const known = users.get(name);
@@ -48,6 +66,10 @@ export function createSessions({ settings, db, now, random, isSecure }: SessionD
   /** A password that was changed, or a provider that is missing or another one, ends its sessions. */
   const isStillGood = ({ way, name, proofSha256 }: PageSession): boolean =>
     proofSha256 !== null && proofSha256 === proofOf(way, name);
+  /** When a session ends that is used at this moment. */
+  const endOf = (begunAt: Date): Date =>
+    new Date(Math.min(begunAt.getTime() + sessionHours * HOUR_MS, now().getTime() + idleMinutes * MINUTE_MS));
+  const failures = { hour: 0, count: 0 };
   return {
     /** Null where there is no cookie, or one that counts for nothing: forged, over, logged out, or without a role by now. */
     find: async (request: FastifyRequest): Promise<Identified | null> => {
@@ -55,6 +77,9 @@ export function createSessions({ settings, db, now, random, isSecure }: SessionD
       const session = tokenSha256 === null ? undefined : await findSession(db, tokenSha256, now());
       if (session === undefined || !isStillGood(session)) return null;
       const person = personWithRole(session, roles);
+      const endsAt = endOf(session.begunAt);
+      if (person !== null && endsAt.getTime() - session.endsAt.getTime() >= EXTENDED_BY_MS)
+        await extendSession(db, session.tokenSha256, endsAt);
       return person && { person, session: session.tokenSha256 };
     },
     /**
@@ -80,12 +105,46 @@ export function createSessions({ settings, db, now, random, isSecure }: SessionD
           ...{ way, name: identity.name, groups: groupsWithRole(identity.groups, roles) },
           proofSha256: proofOf(way, identity.name),
           begunAt,
-          endsAt: new Date(begunAt.getTime() + lastsMs),
+          endsAt: endOf(begunAt),
         });
         await recordAuditEvent(trx, { by: person.name, command: 'login', subject: way }, begunAt);
       });
       void reply.setCookie(cookie, token, { ...cookieOptions(isSecure, lastsMs / 1_000), signed: true });
       return person;
+    },
+    /** A row in the audit for a login that failed: the name if somebody has it, and the address. Never rejects. */
+    noteFailure: async (
+      request: FastifyRequest,
+      way: PageSession['way'],
+      name: string | null,
+    ): Promise<void> => {
+      const hour = Math.floor(now().getTime() / HOUR_MS);
+      if (failures.hour !== hour) Object.assign(failures, { hour, count: 0 });
+      failures.count += 1;
+      if (failures.count > FAILURES_AN_HOUR_MAX) return;
+      const more =
+        failures.count === FAILURES_AN_HOUR_MAX ? '; further ones of this hour are in the log alone' : '';
+      const note = `from ${request.sender}${more}`;
+      const event = { by: name ?? UNKNOWN_NAME, command: 'login failed', subject: way, note };
+      await recordAuditEvent(db, event, now()).catch(() => undefined);
+    },
+    /** Ends every session of the browser's person, and leaves a row in the audit. Throws `AccessRefused` without a session. */
+    endAll: async (request: FastifyRequest, reply: FastifyReply): Promise<PageSession['way']> => {
+      const tokenSha256 = tokenIn(request, cookie);
+      const session = tokenSha256 === null ? undefined : await findSession(db, tokenSha256, now());
+      if (session === undefined) throw new AccessRefused('notLoggedIn');
+      await db.transaction().execute(async (trx) => {
+        const ended = await endSessionsOf(trx, session.name);
+        const event = {
+          by: session.name,
+          command: 'logout',
+          subject: session.way,
+          note: `everywhere: ${ended} sessions`,
+        };
+        await recordAuditEvent(trx, event, now());
+      });
+      void reply.clearCookie(cookie, cookieOptions(isSecure));
+      return session.way;
     },
     /** Deletes those that are over: names and groups are kept no longer than they are needed. */
     tidy: (): Promise<void> => deleteOverSessions(db, now()),
@@ -129,6 +188,8 @@ export function cookieNames(isSecure: boolean) {
     browser: `${prefix}daybook_browser`,
     /** What a login at the provider began with. */
     flow: `${prefix}daybook_flow`,
+    /** For which names this browser is known. */
+    device: `${prefix}daybook_device`,
   };
 }
 

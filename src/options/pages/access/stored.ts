@@ -4,7 +4,7 @@ import { type Db, rowsOf } from '../../../store/engine/database.ts';
 export interface PageSession {
   /** Of the random number in the cookie, in hex. */
   readonly tokenSha256: string;
-  readonly way: 'password' | 'oidc';
+  readonly way: 'password' | 'oidc' | 'link';
   readonly name: string;
   readonly groups: readonly string[];
   /** Of the hashed password that was right, or of what the settings say of the provider. Null in old rows. */
@@ -46,6 +46,24 @@ export async function findSession(db: Db, tokenSha256: string, now: Date): Promi
       ends_at AS "endsAt"
     FROM page_session WHERE token_sha256 = ${tokenSha256} AND ends_at > ${now}`;
   return session;
+}
+
+/** Moves the end of a session that is used. */
+export async function extendSession(db: Db, tokenSha256: string, endsAt: Date): Promise<void> {
+  await db
+    .updateTable('page_session')
+    .set({ ends_at: endsAt })
+    .where('token_sha256', '=', tokenSha256)
+    .execute();
+}
+
+/** Ends all sessions of a name, however it logged in. Returns how many there were. */
+export async function endSessionsOf(db: Db, name: string): Promise<number> {
+  const { numDeletedRows } = await db
+    .deleteFrom('page_session')
+    .where('name', '=', name)
+    .executeTakeFirstOrThrow();
+  return Number(numDeletedRows);
 }
 
 export async function endSession(db: Db, tokenSha256: string): Promise<void> {

@@ -75,7 +75,7 @@ const navigation = ({ texts, person, canLogOut, formToken }: View, section: Sect
     <p class="who">${texts.who(person!.name, texts.role[person!.role])}</p>
     ${when(canLogOut, () => html`<form class="logout" method="post" action="/logout"><input type="hidden" name="form_token" value="${formToken}" /><button>${texts.logout}</button></form>`)}`;
 
-const foot = ({ texts, zone, address, isExact, person }: View): Part =>
+const foot = ({ texts, zone, address, isExact, person, canLogOut, formToken }: View): Part =>
   when(
     person !== null,
     () =>
@@ -86,6 +86,7 @@ const foot = ({ texts, zone, address, isExact, person }: View): Part =>
             >${isExact ? texts.digitsLocal : texts.digitsExact}</a
           >
         </p>
+        ${when(canLogOut, () => html`<form class="logout" method="post" action="/logout"><input type="hidden" name="form_token" value="${formToken}" /><button name="everywhere" value="yes">${texts.logoutEverywhere}</button></form>`)}
       </footer>`,
   );
 
@@ -114,7 +115,10 @@ export const messagePage = (view: View, title: string, text: string): string =>
       <p><a href="/">${view.texts.error.home}</a></p>`,
   });
 
-export function loginPage(view: View, { problem, password, oidcAddress, endAddress }: LoginContent): string {
+export function loginPage(
+  view: View,
+  { problem, password, isByLink, oidcAddress, endAddress }: LoginContent,
+): string {
   const { login } = view.texts;
   return page(view, {
     title: login.title,
@@ -122,7 +126,8 @@ export function loginPage(view: View, { problem, password, oidcAddress, endAddre
     content: html`<h1>${login.title}</h1>
       ${when(problem !== null, () => html`<p class="said wrong" role="alert">${login[problem!]}</p>`)}
       ${when(endAddress !== null, () => html`<p class="said" role="status">${login.ended} <a href="${endAddress}">${login.endAtProvider}</a></p>`)}
-      ${when(oidcAddress === null && password === null, () => html`<p>${login.noWay}</p>`)}
+      ${when(isByLink, () => html`<p>${login.byLink}</p>`)}
+      ${when(oidcAddress === null && password === null && !isByLink, () => html`<p>${login.noWay}</p>`)}
       ${when(oidcAddress !== null, () => html`<p><a class="button" href="${oidcAddress}">${login.oidc}</a></p>`)}
       ${when(password !== null, () => passwordForm(view, password!))}`,
   });

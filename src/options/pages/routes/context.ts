@@ -14,6 +14,7 @@ import { createPace, createTurns, MACHINE_TIME, type Pace, type Timing, type Tur
 import type { KnownJob } from '../../../run/health.ts';
 import type { SettingsWithoutPlatform } from '../../../settings/settings.ts';
 import type { DB } from '../../../store/engine/schema.ts';
+import type { EntryLink } from '../../option.ts';
 import { packageFile } from '../../../host/files.ts';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -22,6 +23,8 @@ export interface PagesDeps {
   readonly access: Access;
   /** Whether `/logout` ends anything. */
   readonly canLogOut: boolean;
+  /** What opens them where no login is set up. */
+  readonly link: EntryLink | null;
   readonly db: Kysely<DB>;
   readonly objects: ObjectStore;
   readonly settings: Pick<

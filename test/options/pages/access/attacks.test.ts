@@ -1,11 +1,13 @@
 /** Who has no right to something gets nothing: not by guessing, forging, replaying, waiting, or borrowing a browser. */
-import { afterAll, afterEach, beforeAll, describe, expect, it, test, vi } from 'vitest';
+import type { FastifyRequest } from 'fastify';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, test, vi } from 'vitest';
+import { createSessions } from '../../../../src/options/pages/access/sessions.ts';
 import type { AccessDeps } from '../../../../src/options/pages/access/open.ts';
 import { createPasswordCheck } from '../../../../src/options/pages/access/identity.ts';
 import { listAuditEvents } from '../../../../src/store/audit.ts';
 import type { Database } from '../../../../src/store/engine/database.ts';
 import { freshDatabase } from '../../../support/database.ts';
-import { Browser, guarded, PASSWORDS, SECRET_KEYS, withPasswords, type Guarded } from './support.ts';
+import { Browser, guarded, PASSWORDS, random, SECRET_KEYS, withPasswords, type Guarded } from './support.ts';
 
 const SESSION = 'daybook_session';
 let database: Database;
@@ -36,6 +38,25 @@ const expectNothing = async (response: Response): Promise<void> => {
   expect(response.headers.get('location')).toMatch(/^\/login\?to=/);
   expect(await response.text()).toBe('');
 };
+
+/** Failed logins, as many as a test asks for. */
+async function noting() {
+  const own = await freshDatabase();
+  onTestFinished(() => own.close());
+  let now = Date.parse('2026-03-06T08:00:00Z');
+  const deps = { settings, db: own.db, now: () => new Date(now), random, isSecure: false };
+  const { noteFailure } = createSessions(deps);
+  return {
+    sessions: {
+      fail: () => noteFailure({ sender: '192.0.2.7' } as FastifyRequest, 'password', 'ada'),
+      hourLater: () => (now += 3_600_000),
+      noted: async () => {
+        const rows = await own.db.selectFrom('audit_event').select('note').orderBy('id').execute();
+        return { count: rows.length, last: rows.at(-1)!.note };
+      },
+    },
+  };
+}
 
 describe('without a login', () => {
   it('every path is answered alike, whether there is something or not', async () => {
@@ -213,10 +234,85 @@ describe('a cookie', () => {
     let now = Date.parse('2026-03-06T08:00:00Z');
     const server = await shown({ now: () => new Date(now) });
     const browser = await loggedIn(server);
-    now += 12 * 3_600_000 - 1;
+    // Used all the time, it lasts as long as a login may.
+    for (let minutes = 0; minutes < 12 * 60 - 20; minutes += 20) {
+      now += 20 * 60_000;
+      expect((await browser.get('/')).status, String(minutes)).toBe(200);
+    }
+    now += 20 * 60_000 - 1;
     expect((await browser.get('/')).status).toBe(200);
     now += 1;
     await expectNothing(await browser.get('/'));
+  });
+
+  it('that nobody used for half an hour opens nothing, not even to a request that comes right after', async () => {
+    let now = Date.parse('2026-03-06T08:00:00Z');
+    const server = await shown({ now: () => new Date(now) });
+    const browser = await loggedIn(server);
+    now += 30 * 60_000 - 1;
+    expect((await browser.get('/')).status).toBe(200);
+    now += 30 * 60_000;
+    await expectNothing(await browser.get('/'));
+    await expectNothing(await browser.get('/'));
+    expect((await browser.post('/resolve', { form_token: 'x' })).status).toBe(403);
+    // Another time is a setting.
+    const short = await shown({ now: () => new Date(now) }, withPasswords({ accessIdleMinutes: 5 }));
+    const other = await loggedIn(short);
+    now += 5 * 60_000;
+    await expectNothing(await other.get('/'));
+  });
+
+  it('ends in all browsers of its person at once, and in no one else’s', async () => {
+    const server = await shown();
+    const [one, other, veras] = [
+      await loggedIn(server),
+      await loggedIn(server),
+      await loggedIn(server, 'vera'),
+    ];
+    const form = { form_token: await one.formToken(), everywhere: 'yes' };
+    expect((await other.post('/logout', form)).status).toBe(403);
+    expect((await one.post('/logout', form)).headers.get('location')).toBe('/login');
+    await expectNothing(await one.get('/'));
+    await expectNothing(await other.get('/'));
+    expect((await veras.get('/')).status).toBe(200);
+    const [event] = await listAuditEvents(database.db, 1);
+    expect(event).toMatchObject({
+      by_whom: 'ada',
+      command: 'logout',
+      note: expect.stringMatching(/^everywhere: \d+ sessions$/),
+    });
+  });
+
+  it('that failed is in the audit: the name if somebody has it, and the address', async () => {
+    const server = await shown();
+    const from = (address: string) => new Browser(server.url, { 'x-forwarded-for': address });
+    await from('192.0.2.7').login('ada', 'not the password');
+    await from('[2001:db8::7]:4711').login(PASSWORDS.ada, 'typed into the wrong field');
+    await from('192.0.2.7').get('/', {
+      authorization: `Basic ${Buffer.from('vera:wrong').toString('base64')}`,
+    });
+    const events = (await listAuditEvents(database.db, 3)).map(({ by_whom, command, subject, note }) => [
+      ...[by_whom, command, subject, note],
+    ]);
+    expect(events.sort()).toEqual([
+      ['(unknown name)', 'login failed', 'password', 'from 2001:db8::7'],
+      ['ada', 'login failed', 'password', 'from 192.0.2.7'],
+      ['vera', 'login failed', 'password', 'from 192.0.2.7'],
+    ]);
+    const all = JSON.stringify(await database.db.selectFrom('audit_event').selectAll().execute());
+    for (const typed of [PASSWORDS.ada, 'not the password', 'wrong field']) expect(all).not.toContain(typed);
+  });
+
+  it('that failed fills no disk: a thousand an hour are in the audit, and the last says so', async () => {
+    const { sessions } = await noting();
+    for (let failed = 0; failed < 1_010; failed += 1) await sessions.fail();
+    expect(await sessions.noted()).toEqual({
+      count: 1_000,
+      last: expect.stringContaining('in the log alone') as string,
+    });
+    sessions.hourLater();
+    await sessions.fail();
+    expect((await sessions.noted()).count).toBe(1_001);
   });
 
   it('of somebody whose password or role was taken away opens nothing', async () => {

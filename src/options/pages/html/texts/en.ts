@@ -17,6 +17,7 @@ export const EN = {
   who: (name: string, role: string) => `${name}, ${role}`,
   role: { viewer: 'viewer', operator: 'operator' },
   logout: 'Log out',
+  logoutEverywhere: 'Log out in all browsers',
   login: {
     title: 'Log in',
     name: 'Name',
@@ -28,6 +29,8 @@ export const EN = {
     refused: 'Incorrect name or password, or this name has no access.',
     tooMany: 'Too many attempts. Wait some minutes, then try again.',
     provider: 'The login failed. Try again, or ask the administrator of daybook.',
+    link: 'This link was used already, or daybook did not make it. Open the last link that daybook printed.',
+    byLink: 'No login is set up. Open the last link that daybook printed on this machine; each works once.',
     noWay: 'Login happens in front of these pages. Open them at the address that you were given.',
   },
   zone: (zone: string) => `Times are in ${zone}.`,
@@ -476,9 +479,6 @@ export const EN = {
     access: {
       credentials: 'Incorrect name or password.',
       tooMany: 'Too many attempts. Wait some minutes, then try again.',
-      behindProxy:
-        'No login is set up, so only requests from this machine are allowed. This request came through a proxy. The administrator of daybook can set up a login.',
-      otherName: 'Without a login, open the pages at 127.0.0.1 or localhost only.',
       foreignName:
         'The pages are not available under this host name. Open them at the address that you were given. A proxy must pass the host name on.',
       otherSite: 'Another site sent this request. Open it from these pages.',
