@@ -12,7 +12,7 @@ const ROWS = [
 ];
 /** Each row twice, so that it may be begun anew, and backwards too. */
 const KEYS = ROWS.map((row) => row + row).flatMap((row) => [row, [...row].reverse().join('')]);
-const LOOKS_LIKE: Readonly<Record<string, string>> = {
+const LETTER_OF: Readonly<Record<string, string>> = {
   ...{ '@': 'a', '4': 'a', '3': 'e', '1': 'i', '!': 'i', '0': 'o', '5': 's', $: 's', '7': 't' },
 };
 
@@ -31,7 +31,7 @@ export function isCommonPassword(password: string): boolean {
   const common = readCommon();
   const text = password.normalize('NFKC').toLowerCase();
   const bare = text.replace(/^[^\p{L}]+|[^\p{L}]+$/gu, '');
-  const spelled = (given: string): string => given.replace(/[@431!05$7]/g, (sign) => LOOKS_LIKE[sign]!);
+  const spelled = (given: string): string => given.replace(/[@431!05$7]/g, (sign) => LETTER_OF[sign]!);
   return [text, bare, spelled(text), spelled(bare), bare.replace(/[^\p{L}\p{N}]/gu, '')].some((one) => {
     const unit = /^(.+?)\1+$/u.exec(one)?.[1] ?? one;
     const isRepeated = unit !== one && unit.length <= REPEATED_CHARACTERS_MAX;

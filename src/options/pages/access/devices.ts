@@ -1,5 +1,5 @@
 /**
- * Browsers in which a name logged in with its password before: a signed cookie. Strangers who guess a name's password cannot lock
+ * Browsers in which a name logged in with its password before: a signed cookie. Unknown senders who guess a name's password cannot lock
  * its own people out there.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -20,7 +20,7 @@ export function createDevices({
   isSecure,
 }: Pick<SessionDeps, 'settings' | 'random' | 'isSecure'>) {
   const { device: cookie } = cookieNames(isSecure);
-  /** Of a name and its password: with another password, the browser is a stranger's again. */
+  /** Of a name and its password: with another password, the browser is unknown again. */
   const proofOf = (name: string): string | null => {
     const known = users.get(name);
     return known === undefined ? null : sha256Of(`device ${name} ${known.hash.toString('hex')}`);

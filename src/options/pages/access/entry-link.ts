@@ -6,7 +6,7 @@ import type { EntryLink } from '../../option.ts';
 const TOKEN_BYTES = 32;
 export const LINK_PATH = '/login/link/';
 
-/** Each link works once; the next one takes its place and is told to `onNext`. */
+/** Each link works once; the next one takes its place and is given to `onNext`. */
 export interface OpenEntryLink extends EntryLink {
   /** Whether it is the link's token. Then the link has been used. */
   readonly take: (token: string) => boolean;

@@ -40,7 +40,7 @@ interface LimitedCheckDeps {
   /** Random, for this process alone: names are counted, and pairs that were right are remembered under it. */
   readonly key: Buffer;
   readonly devices: Pick<Devices, 'idOf'>;
-  /** Called for each password that was checked and is wrong; null for a name that nobody has. */
+  /** Called for each password that was checked and is wrong; null for an unknown name. */
   readonly onWrong: (request: FastifyRequest, name: string | null) => Promise<void>;
 }
 
@@ -48,8 +48,8 @@ interface LimitedCheckDeps {
  * Wrong tries count, right ones do not: an office may share one address. A pair that was right is not checked
  * again, which is for programs that send it with every request, and one check serves requests side by side. Names are
  * counted alike whether they exist or not, but apart, so that attackers cannot push known names out of the memory.
- * A browser in which the name logged in before has a count of its own, and none but that: neither strangers who guess the
- * name nor those behind the same address lock its people out there. The count of a name is for strangers' places alone.
+ * A browser in which the name logged in before has a count of its own, and none but that: neither unknown senders who guess the
+ * name nor those behind the same address lock its people out there. The count of a name is for other places alone.
  */
 export async function limitedCheck(
   server: FastifyInstance,
@@ -86,7 +86,7 @@ export async function limitedCheck(
     { name, password }: Credentials,
     pair: string,
   ): Promise<Tried> => {
-    // Others were found wrong while this one waited, or nobody waits for the answer any more.
+    // Others were found wrong while this one waited, or the sender is gone.
     if (request.raw.socket.destroyed || (await isExceeded(request))) return 'tooMany';
     if (await isRight(name, password)) {
       proven.set(name, pair);

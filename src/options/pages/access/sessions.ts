@@ -28,9 +28,9 @@ const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
 /** By how much the end of a session that is used has to move to be stored again. */
 const EXTENDED_BY_MS = MINUTE_MS;
-/** In the audit, for a name that nobody has: people type passwords there. */
+/** In the audit, for an unknown name: people type passwords there. */
 const UNKNOWN_NAME = '(unknown name)';
-/** Failed logins in the audit; strangers do not fill the disk. The log has all. */
+/** Failed logins in the audit; unknown senders do not fill the disk. The log has all. */
 const FAILURES_AN_HOUR_MAX = 1_000;
 
 export interface SessionDeps {

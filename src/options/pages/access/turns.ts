@@ -4,7 +4,7 @@
 const AT_ONCE = 2;
 /** Waiting checks of one network, so that its own wait stays short. */
 const OF_NETWORK_MAX = 12;
-/** Waiting checks of all strangers: ten seconds of work, as a connection that waits for twenty is cut. */
+/** Waiting checks of all unknown senders: ten seconds of work, as a connection that waits for twenty is cut. */
 const WAITING_MAX = 200;
 
 /** Too many passwords wait to be checked. */
@@ -31,12 +31,12 @@ function takeFrom(line: Line): (() => void) | undefined {
 }
 
 export function createTurns(): Turns {
-  const [known, strangers]: [Line, Line] = [new Map(), new Map()];
+  const [known, unknown]: [Line, Line] = [new Map(), new Map()];
   let running = 0;
   let waiting = 0;
   const begin = (): void => {
     while (running < AT_ONCE) {
-      const next = takeFrom(known) ?? takeFrom(strangers);
+      const next = takeFrom(known) ?? takeFrom(unknown);
       if (next === undefined) return;
       running += 1;
       waiting -= 1;
@@ -44,7 +44,7 @@ export function createTurns(): Turns {
     }
   };
   return async ({ network, isKnown }, work) => {
-    const line = isKnown ? known : strangers;
+    const line = isKnown ? known : unknown;
     const ofNetwork = line.get(network) ?? [];
     if (ofNetwork.length >= OF_NETWORK_MAX || (!isKnown && waiting >= WAITING_MAX)) throw new TooManyChecks();
     const { promise: turn, resolve } = Promise.withResolvers<undefined>();
