@@ -51,9 +51,10 @@ export function serveCommand(command: Command): void {
           log.error({ problem: error instanceof Error ? error.name : 'unknown' }, 'processing failed'),
       });
       const link = pagesUrl === null ? null : (app.pages?.link ?? null);
-      const pagesLink = link === null ? null : pagesUrl + link.path();
+      const linkTo = (path: string): string => `${pagesUrl ?? ''}${path}`;
+      const pagesLink = link === null ? null : linkTo(link.path());
       link?.onNext((path) => {
-        const next = `${pagesUrl ?? ''}${path}`;
+        const next = linkTo(path);
         print(self, { document: { pagesLink: next }, text: `pages, the next time: ${next}` });
       });
       print(self, {

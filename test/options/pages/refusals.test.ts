@@ -5,7 +5,7 @@ import { createServer, request, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, describe, expect, it, test } from 'vitest';
-import { createAccess, openAccess } from '../../../src/options/pages/access/open.ts';
+import { createAccess } from '../../../src/options/pages/access/open.ts';
 import { openDatabase } from '../../../src/store/engine/connection.ts';
 import type { AccessSettings } from '../../../src/settings/settings.ts';
 import { accessSettings, Browser, PASSWORDS, random, SECRET_KEYS, withPasswords } from './access/support.ts';

@@ -11,7 +11,7 @@ const ROWS = [
   'qazwsxedcrfvtgbyhnujmikolp',
 ];
 /** Each row twice, so that it may be begun anew, and backwards too. */
-const KEYS = ROWS.map((row) => row + row).flatMap((row) => [row, [...row].reverse().join('')]);
+const KEYS = ROWS.map((row) => row + row).flatMap((row) => [row, row.split('').reverse().join('')]);
 const LETTER_OF: Readonly<Record<string, string>> = {
   ...{ '@': 'a', '4': 'a', '3': 'e', '1': 'i', '!': 'i', '0': 'o', '5': 's', $: 's', '7': 't' },
 };

@@ -1,7 +1,7 @@
 /** The routes to log in and out: with name and password, or at the OpenID Connect provider. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { LoginContent, LoginPages } from './access.ts';
-import { cookieNames, cookieOptions, type SessionDeps, type Sessions } from './sessions.ts';
+import { cookieNames, cookieOptions, type NoteFailure, type SessionDeps, type Sessions } from './sessions.ts';
 import type { Devices } from './devices.ts';
 import { LINK_PATH, type OpenEntryLink } from './entry-link.ts';
 import { OF_PROVIDER, type LimitedCheck } from './limits.ts';
@@ -29,6 +29,7 @@ const PASSWORD_CHARACTERS_MAX = 1_000;
 
 export interface LoginRoutes extends Pick<SessionDeps, 'settings' | 'now' | 'isSecure'>, LoginPages {
   readonly sessions: Sessions;
+  readonly noteFailure: NoteFailure;
   readonly devices: Pick<Devices, 'remember'>;
   readonly check: LimitedCheck;
   readonly link?: OpenEntryLink;
@@ -46,7 +47,7 @@ export function addLoginRoutes(server: FastifyInstance, routes: LoginRoutes): vo
   if (oidc !== null) addOidc(server, routes, oidc);
   server.post(LOGOUT, async (request, reply) => {
     const { everywhere } = request.body as { readonly everywhere?: unknown };
-    const way = await (everywhere === undefined ? sessions.end : sessions.endAll)(request, reply);
+    const way = await sessions.end(request, reply, everywhere !== undefined);
     const endAddress = way === 'oidc' ? await addressToEnd(routes, oidc) : null;
     if (endAddress === null) return reply.redirect(LOGIN, 303);
     // Not by a redirect: browsers follow none from a form to where the page may send no form.
@@ -73,7 +74,7 @@ function addLink(server: FastifyInstance, routes: LoginRoutes, link: OpenEntryLi
       return reply.header('cache-control', 'no-store').redirect('/', 303);
     }
     routes.onRefusal({ way: 'link', status: 401, reason: 'used already, or made up' });
-    await routes.sessions.noteFailure(request, 'link', null);
+    await routes.noteFailure(request, 'link', null);
     return sendLogin(routes, request, reply.code(401), { problem: 'link', to: '/' });
   });
 }
@@ -102,7 +103,7 @@ function addPassword(server: FastifyInstance, routes: LoginRoutes): void {
 }
 
 function addOidc(server: FastifyInstance, routes: LoginRoutes, login: OidcLogin): void {
-  const { sessions, isSecure, now, onRefusal } = routes;
+  const { sessions, isSecure, now, noteFailure, onRefusal } = routes;
   const { flow: cookie } = cookieNames(isSecure);
   const limited = { config: { rateLimit: OF_PROVIDER } };
   const failed = async (
@@ -111,7 +112,7 @@ function addOidc(server: FastifyInstance, routes: LoginRoutes, login: OidcLogin)
     reply: FastifyReply,
   ): Promise<FastifyReply> => {
     const status = error instanceof NotLoggedIn ? 401 : 502;
-    if (status === 401) await sessions.noteFailure(request, 'oidc', null);
+    if (status === 401) await noteFailure(request, 'oidc', null);
     onRefusal({ way: 'oidc', status, reason: reasonOf(error) });
     return sendLogin(routes, request, reply.code(status), { problem: 'provider', to: '/' });
   };

@@ -119,7 +119,7 @@ const boundedFetch: Client.CustomFetch = async (url, { body = null, ...options }
   const response = await fetch(url, { ...options, body });
   const read: Uint8Array[] = [];
   let bytes = 0;
-  for await (const chunk of response.body ?? []) {
+  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     bytes += chunk.length;
     if (bytes > ANSWER_BYTES_MAX) throw new AnswerTooLong();
     read.push(chunk);

@@ -20,6 +20,7 @@ import { limitedCheck, type LimitedCheck, programPerson } from './limits.ts';
 import { addLoginRoutes, LOGIN_PATHS } from './login-routes.ts';
 import {
   cookieKeys,
+  createFailureNotes,
   createForms,
   createSessions,
   type Identified,
@@ -120,6 +121,7 @@ export function createAccess(deps: AccessDeps): Access {
   const forms = createForms({ keys, random, isSecure });
   const sessions = createSessions({ ...deps, isByLink: deps.link !== undefined });
   const devices = createDevices(deps);
+  const noteFailure = createFailureNotes(deps);
   const proxyPerson = createProxyPerson(settings);
   const identified = new WeakMap<FastifyRequest, Identified>();
 
@@ -149,7 +151,7 @@ export function createAccess(deps: AccessDeps): Access {
       const isRight = createPasswordCheck(settings.users);
       const check = await limitedCheck(server, {
         ...{ users, isRight, devices, key: random(KEY_BYTES) },
-        onWrong: (request, name) => sessions.noteFailure(request, 'password', name),
+        onWrong: (request, name) => noteFailure(request, 'password', name),
       });
       server.addHook('onRequest', async (request, reply) => {
         if (settings.pagesUrl !== null && isForeignName(request, settings.pagesUrl))
@@ -176,7 +178,7 @@ export function createAccess(deps: AccessDeps): Access {
         }
       });
       tidyAlongside(server, sessions, deps.tidyEveryMs ?? HOUR_MS);
-      addLoginRoutes(server, { ...deps, ...pages, sessions, devices, check, formToken });
+      addLoginRoutes(server, { ...deps, ...pages, sessions, devices, noteFailure, check, formToken });
     },
     personOf: (request): Person => {
       const found = identified.get(request);

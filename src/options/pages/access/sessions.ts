@@ -56,20 +56,12 @@ export type Sessions = ReturnType<typeof createSessions>;
 export function createSessions({ settings, db, now, random, isSecure, isByLink = false }: SessionDeps) {
   const { users, oidc, roles, sessionHours, idleMinutes } = settings;
   const { session: cookie } = cookieNames(isSecure);
-  const proofOf = (way: PageSession['way'], name: string): string | null => {
-    if (way === 'link') return isByLink ? sha256Of('link') : null;
-    if (way === 'oidc')
-      return oidc && sha256Of(JSON.stringify([oidc.issuer, oidc.clientId, oidc.nameClaim, oidc.groupsClaim]));
-    const known = users.get(name);
-    return known === undefined ? null : sha256Of(known.hash.toString('hex'));
-  };
-  /** A password that was changed, or a provider that is missing or another one, ends its sessions. */
+  const proofOf = createProof({ users, oidc }, isByLink);
   const isStillGood = ({ way, name, proofSha256 }: PageSession): boolean =>
     proofSha256 !== null && proofSha256 === proofOf(way, name);
   /** When a session ends that is used at this moment. */
   const endOf = (begunAt: Date): Date =>
     new Date(Math.min(begunAt.getTime() + sessionHours * HOUR_MS, now().getTime() + idleMinutes * MINUTE_MS));
-  const failures = { hour: 0, count: 0 };
   return {
     /** Null where there is no cookie, or one that counts for nothing: forged, over, logged out, or without a role by now. */
     find: async (request: FastifyRequest): Promise<Identified | null> => {
@@ -112,54 +104,68 @@ export function createSessions({ settings, db, now, random, isSecure, isByLink =
       void reply.setCookie(cookie, token, { ...cookieOptions(isSecure, lastsMs / 1_000), signed: true });
       return person;
     },
-    /** A row in the audit for a login that failed: the name if somebody has it, and the address. Never rejects. */
-    noteFailure: async (
-      request: FastifyRequest,
-      way: PageSession['way'],
-      name: string | null,
-    ): Promise<void> => {
-      const hour = Math.floor(now().getTime() / HOUR_MS);
-      if (failures.hour !== hour) Object.assign(failures, { hour, count: 0 });
-      failures.count += 1;
-      if (failures.count > FAILURES_AN_HOUR_MAX) return;
-      const more =
-        failures.count === FAILURES_AN_HOUR_MAX ? '; further ones of this hour are in the log alone' : '';
-      const note = `from ${request.sender}${more}`;
-      const event = { by: name ?? UNKNOWN_NAME, command: 'login failed', subject: way, note };
-      await recordAuditEvent(db, event, now()).catch(() => undefined);
-    },
-    /** Ends every session of the browser's person, and leaves a row in the audit. Throws `AccessRefused` without a session. */
-    endAll: async (request: FastifyRequest, reply: FastifyReply): Promise<PageSession['way']> => {
-      const tokenSha256 = tokenIn(request, cookie);
-      const session = tokenSha256 === null ? undefined : await findSession(db, tokenSha256, now());
-      if (session === undefined) throw new AccessRefused('notLoggedIn');
-      await db.transaction().execute(async (trx) => {
-        const ended = await endSessionsOf(trx, session.name);
-        const event = {
-          by: session.name,
-          command: 'logout',
-          subject: session.way,
-          note: `everywhere: ${ended} sessions`,
-        };
-        await recordAuditEvent(trx, event, now());
-      });
-      void reply.clearCookie(cookie, cookieOptions(isSecure));
-      return session.way;
-    },
     /** Deletes those that are over: names and groups are kept no longer than they are needed. */
     tidy: (): Promise<void> => deleteOverSessions(db, now()),
-    /** Ends the browser's session, and leaves a row in the audit. Returns how that person had logged in; null if there was none. */
-    end: async (request: FastifyRequest, reply: FastifyReply): Promise<PageSession['way'] | null> => {
+    /**
+     * Ends the browser's session, or all of its person, and leaves a row in the audit. Returns how that person had logged in; null
+     * if there was none.
+     */
+    end: async (
+      request: FastifyRequest,
+      reply: FastifyReply,
+      isEverywhere: boolean,
+    ): Promise<PageSession['way'] | null> => {
       const tokenSha256 = tokenIn(request, cookie);
       const session = tokenSha256 === null ? undefined : await findSession(db, tokenSha256, now());
       if (session !== undefined)
         await db.transaction().execute(async (trx) => {
-          await endSession(trx, session.tokenSha256);
-          await recordAuditEvent(trx, { by: session.name, command: 'logout', subject: session.way }, now());
+          const ended = isEverywhere ? await endSessionsOf(trx, session.name) : null;
+          if (ended === null) await endSession(trx, session.tokenSha256);
+          const note = ended === null ? undefined : `everywhere: ${ended} sessions`;
+          const event = { by: session.name, command: 'logout', subject: session.way, note };
+          await recordAuditEvent(trx, event, now());
         });
       void reply.clearCookie(cookie, cookieOptions(isSecure));
       return session?.way ?? null;
     },
+  };
+}
+
+/** What a session stands on: the password, the provider, or the link. Changed or taken away, it ends the sessions on it. */
+const createProof =
+  ({ users, oidc }: Pick<AccessSettings, 'users' | 'oidc'>, isByLink: boolean) =>
+  (way: PageSession['way'], name: string): string | null => {
+    if (way === 'link') return isByLink ? sha256Of('link') : null;
+    if (way === 'oidc')
+      return oidc && sha256Of(JSON.stringify([oidc.issuer, oidc.clientId, oidc.nameClaim, oidc.groupsClaim]));
+    const known = users.get(name);
+    return known === undefined ? null : sha256Of(known.hash.toString('hex'));
+  };
+
+/** Records a login that failed. Never rejects. */
+export type NoteFailure = (
+  request: FastifyRequest,
+  way: PageSession['way'],
+  name: string | null,
+) => Promise<void>;
+
+/** A row in the audit for each login that failed, up to a limit: the name if it is known, and the address. */
+export function createFailureNotes({ db, now }: Pick<SessionDeps, 'db' | 'now'>): NoteFailure {
+  const failures = { hour: 0, count: 0 };
+  return async ({ sender }, way, name) => {
+    const hour = Math.floor(now().getTime() / HOUR_MS);
+    if (failures.hour !== hour) Object.assign(failures, { hour, count: 0 });
+    failures.count += 1;
+    if (failures.count > FAILURES_AN_HOUR_MAX) return;
+    const more =
+      failures.count === FAILURES_AN_HOUR_MAX ? '; further ones of this hour are in the log alone' : '';
+    const event = {
+      by: name ?? UNKNOWN_NAME,
+      command: 'login failed',
+      subject: way,
+      note: `from ${sender}${more}`,
+    };
+    await recordAuditEvent(db, event, now()).catch(() => undefined);
   };
 }
 
@@ -238,7 +244,7 @@ export function createForms({
 }
 
 /** Whether a page of another site sent this. */
-export function isOfOtherSite({ headers }: FastifyRequest): boolean {
+function isOfOtherSite({ headers }: FastifyRequest): boolean {
   const site = headers['sec-fetch-site'];
   return site !== undefined && site !== 'same-origin';
 }

@@ -1,13 +1,13 @@
 /** Who has no right to something gets nothing: not by guessing, forging, replaying, waiting, or borrowing a browser. */
 import type { FastifyRequest } from 'fastify';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, test, vi } from 'vitest';
-import { createSessions } from '../../../../src/options/pages/access/sessions.ts';
+import { createFailureNotes } from '../../../../src/options/pages/access/sessions.ts';
 import type { AccessDeps } from '../../../../src/options/pages/access/open.ts';
 import { createPasswordCheck } from '../../../../src/options/pages/access/identity.ts';
 import { listAuditEvents } from '../../../../src/store/audit.ts';
 import type { Database } from '../../../../src/store/engine/database.ts';
 import { freshDatabase } from '../../../support/database.ts';
-import { Browser, guarded, PASSWORDS, random, SECRET_KEYS, withPasswords, type Guarded } from './support.ts';
+import { Browser, guarded, PASSWORDS, SECRET_KEYS, withPasswords, type Guarded } from './support.ts';
 
 const SESSION = 'daybook_session';
 let database: Database;
@@ -44,8 +44,8 @@ async function noting() {
   const own = await freshDatabase();
   onTestFinished(() => own.close());
   let now = Date.parse('2026-03-06T08:00:00Z');
-  const deps = { settings, db: own.db, now: () => new Date(now), random, isSecure: false };
-  const { noteFailure } = createSessions(deps);
+  const deps = { db: own.db, now: () => new Date(now) };
+  const noteFailure = createFailureNotes(deps);
   return {
     sessions: {
       fail: () => noteFailure({ sender: '192.0.2.7' } as FastifyRequest, 'password', 'ada'),
