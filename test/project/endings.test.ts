@@ -28,7 +28,7 @@ const CAUGHT = [
 
 /** The same in options; a copy may be without one. */
 const CAUGHT_IN: Readonly<Record<string, readonly string[]>> = {
-  pages: ['AccessRefused', 'NotLoggedIn', 'PageRefusal', 'StepRefused', 'TooManyChecks'],
+  pages: ['AccessRefused', 'AnswerTooLong', 'NotLoggedIn', 'PageRefusal', 'StepRefused', 'TooManyChecks'],
   sandbox: ['Refused'],
 };
 const caughtInOptions = OPTIONS.flatMap(({ name }) => CAUGHT_IN[name] ?? []);

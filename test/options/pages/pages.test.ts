@@ -285,17 +285,6 @@ describe('who may do what', () => {
     await own.close();
   });
 
-  test('on this machine nobody comes in under another name', async () => {
-    const { hostname, port } = new URL(pages.url);
-    const { request } = await import('node:http');
-    const status = await new Promise((resolve) =>
-      request({ host: hostname, port, path: '/', headers: { host: 'stranger.example' } }, (response) =>
-        resolve(response.statusCode),
-      ).end(),
-    );
-    expect(status).toBe(403);
-  });
-
   test('a page lets nothing foreign in, and nobody keeps it', async () => {
     const { headers } = await pages.get('/');
     expect(headers.get('content-security-policy')).toBe(

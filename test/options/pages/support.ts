@@ -1,7 +1,7 @@
 /** Pages over a stage of tests: a real server, asked as a browser asks. */
 import { promisify } from 'node:util';
 import { type Access, AccessRefused } from '../../../src/options/pages/access/access.ts';
-import { hasFormToken } from '../../../src/options/pages/access/sessions.ts';
+import { hasFormToken, isOfOtherSite } from '../../../src/options/pages/access/sessions.ts';
 import { jobs } from '../../../jobs/all.ts';
 import type { WebEvent } from '../../../src/web/server.ts';
 import { createPagesServer } from '../../../src/options/pages/server.ts';
@@ -14,7 +14,8 @@ export const FORM_TOKEN = 'made-up-form-token';
 export const everybody = (token = FORM_TOKEN): Access => ({
   register: (server) => {
     server.addHook('preHandler', (request, _reply, done) => {
-      const isOwn = ['GET', 'HEAD'].includes(request.method) || hasFormToken(request, token);
+      const isOwn =
+        ['GET', 'HEAD'].includes(request.method) || (!isOfOtherSite(request) && hasFormToken(request, token));
       done(isOwn ? undefined : new AccessRefused('noToken'));
     });
     return Promise.resolve();

@@ -244,7 +244,7 @@ export function createForms({
 }
 
 /** Whether a page of another site sent this. */
-function isOfOtherSite({ headers }: FastifyRequest): boolean {
+export function isOfOtherSite({ headers }: FastifyRequest): boolean {
   const site = headers['sec-fetch-site'];
   return site !== undefined && site !== 'same-origin';
 }

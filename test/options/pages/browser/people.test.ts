@@ -90,7 +90,7 @@ describe.skipIf(skipped)(skipped ? 'people (skipped: no Chromium)' : 'people', (
     await logIn(page, 'ada');
     expect(new URL(page.url()).pathname).toBe(MARCH);
     expect(await page.locator('.who').innerText()).toBe('ada, operator');
-    await page.getByRole('button', { name: 'Log out' }).click();
+    await page.getByRole('button', { name: 'Log out', exact: true }).click();
     expect(await heading(page)).toBe('Log in');
     await page.goto(MARCH);
     expect(await heading(page)).toBe('Log in');
@@ -180,7 +180,7 @@ describe.skipIf(skipped)(skipped ? 'people (skipped: no Chromium)' : 'people', (
     const { page, complaints } = await pageOf('vera', `${MARCH}?close=yes`);
     expect(await page.locator('h2#close + .scroll tbody tr').count()).toBeGreaterThan(0);
     expect(await page.locator('main form').count()).toBe(0);
-    const token = await page.locator('.logout input[name=form_token]').getAttribute('value');
+    const token = await page.locator('header .logout input[name=form_token]').getAttribute('value');
     const statusOf = async (path: string, form: Record<string, string>): Promise<number> =>
       (await page.request.post(path, { form: { form_token: token!, ...form }, maxRedirects: 0 })).status();
     expect(await statusOf(MARCH, { despite: 'mine' })).toBe(403);
