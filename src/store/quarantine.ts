@@ -1,6 +1,6 @@
 /** Stores what came as an entry and cannot be read as one, with its raw text, until the platform no longer sends it. */
 import { createHash } from 'node:crypto';
-import { sql, type Selectable } from 'kysely';
+import { sql, type RawBuilder, type Selectable } from 'kysely';
 import { EVERY_ACCOUNT } from '../ledger/account-filter.ts';
 import type { UnreadableEntry, Window } from '../ledger/entry.ts';
 import type { Quarantined, QuarantinedReader } from '../ledger/hints/evidence.ts';

@@ -159,7 +159,7 @@ function personIn({ access }: PagesContext, request: FastifyRequest) {
 /** Whose requests are counted together: a person's, or of those who are not logged in an address's, of IPv6 a /64's. */
 function whoAsks(context: PagesContext, request: FastifyRequest): string {
   const person = personIn(context, request);
-  return person === null ? `address ${normalizeIP(request.ip, 64)}` : `person ${person.name}`;
+  return person === null ? `address ${normalizeIP(request.sender, 64)}` : `person ${person.name}`;
 }
 
 function wordsOf(status: number, error: unknown, { error: texts }: Texts): readonly [string, string] {

@@ -1389,7 +1389,7 @@ export interface QuarantinedEntry {
    */
   begin_ms: Generated<number>;
   /**
-   * The currency that raw names. Null where it is unknown.
+   * The currency that raw names, in capitals. Null where it is unknown.
    */
   currency: Generated<string | null>;
   /**
