@@ -2,10 +2,8 @@
 import { shellWord } from '../ledger/text.ts';
 import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
-import { dayOf, dayWindow } from '../ledger/business-day.ts';
 import { TOKEN, TOKEN_RULE } from '../ledger/merchant-no.ts';
 import { headerText } from '../platform/access.ts';
-import { clockOf, openPlatform } from '../run/app.ts';
 import { UsageError, EXIT } from '../run/verdict/exit-codes.ts';
 import type { Settings, SettingsMerchant } from '../settings/settings.ts';
 import { recordAuditEvent } from '../store/audit.ts';
@@ -17,16 +15,9 @@ import {
   type MerchantRow,
 } from '../store/merchants.ts';
 import { adoptSecretKey, rekey, type RekeyReport } from '../store/secrets/key-check.ts';
-import {
-  answer,
-  answerWith,
-  auditEventOf,
-  offlineSettings,
-  platformSettings,
-  stopSignal,
-  withBy,
-} from './context.ts';
+import { answer, answerWith, auditEventOf, offlineSettings, platformSettings, withBy } from './context.ts';
 import { merchantNoFlag, unknownMerchant } from './flags.ts';
+import { addImportCommand, openTokenCheck } from './merchants-import.ts';
 import { counted, cutLine, lines, LIST_SHOWN_MAX, longTable, type Times } from './output/text.ts';
 
 interface AddFlags {
@@ -38,6 +29,7 @@ interface AddFlags {
 
 export function merchantsCommand(merchants: Command): void {
   addAddCommand(merchants);
+  addImportCommand(merchants);
   addListCommand(merchants);
   addStatusCommand(merchants, 'enable', 'sync a merchant’s ledger again, with the token it has');
   addStatusCommand(merchants, 'disable', 'stop syncing a merchant; what is stored stays');
@@ -63,37 +55,38 @@ function addAddCommand(merchants: Command): void {
       await answerWith(settings, self, async ({ db, recorded }) => {
         const { secretKeys } = settings;
         await adoptSecretKey(db, secretKeys);
-        const { added, enabled } = await recorded({ subject: merchantNo }, (trx, now) =>
+        const { added, isDisabled } = await recorded({ subject: merchantNo }, (trx, now) =>
           addMerchant(trx, { merchantNo, token, secretKeys, now }),
         );
-        const what = added
-          ? 'is added'
-          : enabled
-            ? 'has a new token and is enabled again'
-            : 'has a new token';
         const took = flags.check === true ? ', and the platform takes its token' : '';
         const header = headerText(merchantNo);
         const carried =
           header === merchantNo
             ? ''
             : `. Headers carry its number percent-encoded (PLATFORM_HEADERS): ${header}`;
+        const next = isDisabled
+          ? `it stays disabled: \`daybook merchants enable ${shellWord(merchantNo)}\` reads its ledger again`
+          : 'the next run reads its ledger';
         return {
-          document: { merchantNo, added, enabled, checked: flags.check === true },
-          text: `merchant ${merchantNo} ${what}${took}; the next run reads its ledger${carried}`,
+          document: {
+            merchantNo,
+            added,
+            enabled: false,
+            disabled: isDisabled,
+            checked: flags.check === true,
+          },
+          text: `merchant ${merchantNo} ${added ? 'is added' : 'has a new token'}${took}; ${next}${carried}`,
         };
       });
     });
 }
 
-/** Reads one page of today's ledger with the token. Throws the platform's refusal. */
 async function tryToken(settings: Settings, merchant: SettingsMerchant): Promise<void> {
-  const platform = openPlatform(settings, {});
-  const { timeZone } = settings.platform;
-  const today = dayWindow(dayOf(clockOf(settings)().getTime(), timeZone), timeZone);
+  const check = openTokenCheck(settings);
   try {
-    await platform.reader.page({ merchant, window: today, pageNum: 1 }, stopSignal());
+    await check.try(merchant);
   } finally {
-    await platform.close();
+    await check.close();
   }
 }
 

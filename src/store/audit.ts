@@ -1,6 +1,6 @@
 /** Keeps what people did by hand (table `audit_event`), and who did it. Rows are never changed. */
-import type { Selectable } from 'kysely';
-import type { Db, Trx } from './engine/database.ts';
+import { sql, type Selectable } from 'kysely';
+import { arrayLiteral, type Db, type Trx } from './engine/database.ts';
 import type { DB } from './engine/schema.ts';
 
 export type AuditRow = Selectable<DB['audit_event']>;
@@ -28,6 +28,16 @@ export async function recordAuditEvent(db: Db, auditEvent: AuditEvent, now: Date
     .returning('id')
     .executeTakeFirstOrThrow();
   return id;
+}
+
+/** Records many audit events in one statement, in the transaction that makes their changes. */
+export async function recordAuditEvents(trx: Trx, events: readonly AuditEvent[], now: Date): Promise<void> {
+  if (events.length === 0) return;
+  const column = (of: (event: AuditEvent) => string) => arrayLiteral(events.map(of));
+  await sql`
+    INSERT INTO audit_event (at, by_whom, command, subject)
+    SELECT ${now}, * FROM unnest(${column(({ by }) => by)}::text[], ${column(({ command }) => command)}::text[],
+      ${column(({ subject }) => subject)}::text[])`.execute(trx);
 }
 
 /** The latest audit events, newest first. */

@@ -3,7 +3,7 @@ import { shellWord } from '../ledger/text.ts';
 import { sql, type RawBuilder } from 'kysely';
 import type { Chosen } from '../ledger/account-filter.ts';
 import { ofMerchants } from './account-filter.ts';
-import { arrayLiteral, type Db, rowOf, rowsOf } from './engine/database.ts';
+import { arrayLiteral, type Db, rowOf, rowsOf, type Trx } from './engine/database.ts';
 import {
   decryptSecret,
   encryptSecret,
@@ -41,9 +41,9 @@ const placeOf = (merchantNo: string): SecretPlace => ({
 });
 
 /**
- * Adds a merchant, or gives a known one a new token and enables it. Its ledger joins the nightly job at once. `token`
- * is null if the settings hold the token; a stored one is then kept. Returns `enabled: true` if the merchant was
- * disabled before. Throws `UnknownSecretKey` where there is no key to encrypt with.
+ * Adds a merchant, or gives a known one a new token; a disabled one stays disabled. Its ledger joins the nightly job at
+ * once. `token` is null if the settings hold the token; a stored one is then kept. Throws `UnknownSecretKey` where there
+ * is no key to encrypt with.
  */
 export async function addMerchant(
   db: Db,
@@ -53,19 +53,87 @@ export async function addMerchant(
     readonly secretKeys: readonly SecretKey[];
     readonly now: Date;
   },
-): Promise<{ readonly added: boolean; readonly enabled: boolean }> {
+): Promise<{ readonly added: boolean; readonly isDisabled: boolean }> {
   const { merchantNo, token, secretKeys, now } = merchant;
-  const [held] = await rowsOf(db)<{ status: string }>`
-    SELECT status FROM merchant WHERE merchant_no = ${merchantNo}`;
   const ciphertext = token === null ? null : encryptSecret(secretKeys, placeOf(merchantNo), token);
-  const { added } = await rowOf(db)<{ added: boolean }>`
+  return rowOf(db)<{ added: boolean; isDisabled: boolean }>`
     INSERT INTO merchant AS held (merchant_no, token_ciphertext, added_at, joined_at, enabled_at)
     VALUES (${merchantNo}, ${ciphertext}, ${now}, ${now}, ${now})
     ON CONFLICT (merchant_no) DO UPDATE
-      SET token_ciphertext = coalesce(excluded.token_ciphertext, held.token_ciphertext), status = 'active',
+      SET token_ciphertext = coalesce(excluded.token_ciphertext, held.token_ciphertext),
         joined_at = coalesce(held.joined_at, excluded.joined_at), enabled_at = excluded.enabled_at
-    RETURNING xmax = 0 AS added`;
-  return { added, enabled: !added && held?.status === 'disabled' };
+    RETURNING xmax = 0 AS added, status = 'disabled' AS "isDisabled"`;
+}
+
+/** What a list of merchants changes, by numbers. */
+export interface ImportPlan {
+  readonly added: readonly string[];
+  /** Known, and with another token from now on. */
+  readonly changed: readonly string[];
+  /** Known with this token. */
+  readonly unchanged: readonly string[];
+  /** Of the known ones, those that are disabled, and stay so. */
+  readonly disabled: readonly string[];
+}
+
+/** What storing these would change. Throws `UnknownSecretKey` where there is no key. */
+export async function planImport(
+  db: Db,
+  merchants: readonly MerchantToken[],
+  secretKeys: readonly SecretKey[],
+): Promise<ImportPlan> {
+  const rows = await rowsOf(db)<{ merchantNo: string; status: string; ciphertext: string | null }>`
+    SELECT merchant_no AS "merchantNo", status, token_ciphertext AS ciphertext FROM merchant
+    WHERE ${ofMerchants(merchants.map(({ merchantNo }) => merchantNo))}`;
+  const known = new Map(rows.map((row) => [row.merchantNo, row]));
+  const plan = {
+    added: [] as string[],
+    changed: [] as string[],
+    unchanged: [] as string[],
+    disabled: [] as string[],
+  };
+  for (const { merchantNo, token } of merchants) {
+    const held = known.get(merchantNo);
+    if (held?.status === 'disabled') plan.disabled.push(merchantNo);
+    if (held === undefined) plan.added.push(merchantNo);
+    else if (held.ciphertext !== null && tokenOf(merchantNo, held.ciphertext, secretKeys).token === token)
+      plan.unchanged.push(merchantNo);
+    else plan.changed.push(merchantNo);
+  }
+  return plan;
+}
+
+/**
+ * Adds merchants and gives known ones new tokens, all of them or none. A disabled one stays disabled. What it changed
+ * joins the nightly job at once, as with `addMerchant`. Throws `UnknownSecretKey` where there is no key to encrypt with.
+ */
+export async function storeImport(
+  trx: Trx,
+  {
+    merchants,
+    secretKeys,
+    now,
+  }: {
+    readonly merchants: readonly MerchantToken[];
+    readonly secretKeys: readonly SecretKey[];
+    readonly now: Date;
+  },
+): Promise<ImportPlan> {
+  const plan = await planImport(trx, merchants, secretKeys);
+  const unchanged = new Set(plan.unchanged);
+  const written = merchants.filter(({ merchantNo }) => !unchanged.has(merchantNo));
+  const numbers = arrayLiteral(written.map(({ merchantNo }) => merchantNo));
+  const tokens = written.map(({ merchantNo, token }) =>
+    encryptSecret(secretKeys, placeOf(merchantNo), token),
+  );
+  await sql`
+    INSERT INTO merchant AS held (merchant_no, token_ciphertext, added_at, joined_at, enabled_at)
+    SELECT merchant_no, ciphertext, ${now}, ${now}, ${now}
+    FROM unnest(${numbers}::text[], ${arrayLiteral(tokens)}::text[]) AS given (merchant_no, ciphertext)
+    ON CONFLICT (merchant_no) DO UPDATE
+      SET token_ciphertext = excluded.token_ciphertext, joined_at = coalesce(held.joined_at, excluded.joined_at),
+        enabled_at = excluded.enabled_at`.execute(trx);
+  return plan;
 }
 
 /**

@@ -70,7 +70,7 @@ it('--check tries the token first, and stores nothing if the platform refuses it
   );
 });
 
-it('a merchant is disabled and enabled, and a new token says that it enables it', async () => {
+it('a merchant is disabled and enabled, and a new token leaves it disabled', async () => {
   const turn = (word: string, no = OTHER.merchantNo) => daybook(['merchants', word, no], env);
   expect(await turn('disable')).toMatchObject({
     code: 0,
@@ -84,9 +84,9 @@ it('a merchant is disabled and enabled, and a new token says that it enables it'
   expect(await stored()).toEqual([`${OTHER.merchantNo} active`]);
   await turn('disable');
   expect((await add(OTHER.merchantNo, OTHER.token)).stdout).toBe(
-    `merchant ${OTHER.merchantNo} has a new token and is enabled again; the next run reads its ledger\n`,
+    `merchant ${OTHER.merchantNo} has a new token; it stays disabled: \`daybook merchants enable ${OTHER.merchantNo}\` reads its ledger again\n`,
   );
-  expect(await stored()).toEqual([`${OTHER.merchantNo} active`]);
+  expect(await stored()).toEqual([`${OTHER.merchantNo} disabled`]);
   expect(await turn('enable', 'M-UNKNOWN')).toMatchObject({ code: 2 });
 });
 

@@ -1,0 +1,143 @@
+/** Reads a list of merchants and where their tokens are: CSV, or a list in YAML or JSON. Its messages never repeat a token. */
+import { Readable } from 'node:stream';
+import { LineCounter, parseDocument } from 'yaml';
+import { isMerchantNo, MERCHANT_NO_RULE } from '../ledger/merchant-no.ts';
+import { counted } from '../ledger/text.ts';
+import { UsageError } from '../run/verdict/exit-codes.ts';
+import { csvRows } from '../statements/formats/csv-reader.ts';
+import { UnreadableRows } from '../statements/formats/format.ts';
+
+const FIELDS = ['merchantNo', 'token', 'tokenEnv', 'tokenFile'] as const;
+type Field = (typeof FIELDS)[number];
+const TOKEN_FIELDS = FIELDS.slice(1);
+
+/** A merchant of the list, with exactly one of the three: its token, a variable that holds it, or a file. */
+export interface ListedMerchant {
+  /** `line 3` of a CSV file, `merchant 3` of a list. */
+  readonly place: string;
+  readonly merchantNo: string;
+  readonly token?: string;
+  readonly tokenEnv?: string;
+  readonly tokenFile?: string;
+}
+
+interface Problem {
+  readonly place: string;
+  readonly problem: string;
+}
+
+/** Problems that are named one by one; the others are counted. */
+const NAMED_MAX = 20;
+
+/** All problems of a list at once. Nothing of it was used. */
+export function listRefused(path: string, problems: readonly Problem[]): UsageError {
+  const named = problems.slice(0, NAMED_MAX).map(({ place, problem }) => `  ${place}: ${problem}`);
+  const more = problems.length > NAMED_MAX ? [`  and ${problems.length - NAMED_MAX} more`] : [];
+  const head = `${counted(problems.length, 'problem')} in ${path}; nothing was stored:`;
+  return new UsageError([head, ...named, ...more].join('\n'));
+}
+
+/** Reads the text of the file at `path`, whose name says which form it has. Throws `UsageError` with every problem. */
+export async function readMerchantList(text: string, path: string): Promise<readonly ListedMerchant[]> {
+  const isYaml = /\.(?:ya?ml|json)$/i.test(path);
+  const rows = isYaml ? listRows(text, path) : await tableRows(text, path);
+  if (rows.length === 0) throw new UsageError(`${path} names no merchant; nothing was stored.`);
+  const problems: Problem[] = [];
+  const placeOf = new Map<string, string>();
+  const merchants = rows.map(({ place, fields }) => {
+    for (const problem of problemsOf(fields)) problems.push({ place, problem });
+    const merchantNo = fields.merchantNo ?? '';
+    const earlier = placeOf.get(merchantNo);
+    if (earlier !== undefined && merchantNo !== '')
+      problems.push({ place, problem: `merchant ${merchantNo} is in ${earlier} already` });
+    placeOf.set(merchantNo, earlier ?? place);
+    return { place, ...fields, merchantNo };
+  });
+  if (problems.length > 0) throw listRefused(path, problems);
+  return merchants;
+}
+
+type Fields = Partial<Record<Field, string>>;
+
+interface Row {
+  readonly place: string;
+  readonly fields: Fields;
+}
+
+function* problemsOf(fields: Fields): Generator<string> {
+  if (!isMerchantNo(fields.merchantNo ?? '')) yield `merchantNo ${MERCHANT_NO_RULE}`;
+  const given = TOKEN_FIELDS.filter((field) => fields[field] !== undefined);
+  if (given.length !== 1) {
+    const which = given.length === 0 ? 'none' : given.join(' and ');
+    yield `has ${which}; give one of ${TOKEN_FIELDS.join(', ')}`;
+  }
+}
+
+/** The rows of a CSV file. Cells left empty are left out. */
+async function tableRows(text: string, path: string): Promise<Row[]> {
+  const plain = text.replace(/^\uFEFF/, '').replaceAll(/\r?\n|\r/g, '\r\n');
+  const lines: (readonly string[])[] = [];
+  try {
+    for await (const part of csvRows(Readable.from([Buffer.from(plain)]))) lines.push(...part);
+  } catch (error) {
+    if (!(error instanceof UnreadableRows)) throw error;
+    throw new UsageError(`${path} is no CSV: ${error.message}. A name that ends in .yaml is read as YAML.`);
+  }
+  const [head = [], ...others] = lines;
+  const names = head.map((name) => name.trim());
+  const unknown = names.filter((name) => !isField(name));
+  if (unknown.length > 0 || !names.includes('merchantNo') || new Set(names).size < names.length) {
+    throw new UsageError(
+      `${path}: the first line names the columns, separated by commas: merchantNo, and one or more of ${TOKEN_FIELDS.join(', ')}.`,
+    );
+  }
+  const problems: Problem[] = [];
+  const rows = others.flatMap((cells, index): Row[] => {
+    const place = `line ${index + 2}`;
+    if (cells.every((cell) => cell.trim() === '')) return [];
+    if (cells.length !== names.length)
+      problems.push({
+        place,
+        problem: `has ${counted(cells.length, 'cell')}, and the first line ${names.length}`,
+      });
+    const filled = names.map((name, at) => [name, cells[at]?.trim() ?? '']).filter(([, cell]) => cell !== '');
+    return [{ place, fields: Object.fromEntries(filled) as Fields }];
+  });
+  if (problems.length > 0) throw listRefused(path, problems);
+  return rows;
+}
+
+const isField = (name: string): name is Field => (FIELDS as readonly string[]).includes(name);
+
+/** The elements of a list in YAML or JSON, which may be the only value of a mapping (`merchants:`). */
+function listRows(text: string, path: string): Row[] {
+  const counter = new LineCounter();
+  const document = parseDocument(text, { lineCounter: counter, prettyErrors: false, schema: 'failsafe' });
+  const [error] = document.errors;
+  if (error !== undefined) {
+    const reason = error.code.toLowerCase().replaceAll('_', ' ');
+    throw new UsageError(`${path} is no YAML in line ${counter.linePos(error.pos[0]).line} (${reason}).`);
+  }
+  let content: unknown;
+  try {
+    content = document.toJS({ maxAliasCount: 0 });
+  } catch {
+    throw new UsageError(`${path} uses YAML anchors (text after & or *); write each value where it belongs.`);
+  }
+  const list = isMapping(content) && Object.keys(content).length === 1 ? Object.values(content)[0] : content;
+  if (!Array.isArray(list)) throw new UsageError(`${path} is no list of merchants.`);
+  const problems: Problem[] = [];
+  const rows = list.map((one: unknown, index): Row => {
+    const place = `merchant ${index + 1}`;
+    const fields = isMapping(one) ? Object.entries(one) : [];
+    if (!isMapping(one)) problems.push({ place, problem: 'has no fields' });
+    if (fields.some(([name, value]) => !isField(name) || typeof value !== 'string'))
+      problems.push({ place, problem: `may have ${FIELDS.join(', ')}, each a text` });
+    return { place, fields: Object.fromEntries(fields) as Fields };
+  });
+  if (problems.length > 0) throw listRefused(path, problems);
+  return rows;
+}
+
+const isMapping = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
