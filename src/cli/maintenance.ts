@@ -10,7 +10,7 @@ import type { Settings, SettingsWithoutPlatform } from '../settings/settings.ts'
 import { listAuditEvents, recordAuditEvent } from '../store/audit.ts';
 import { openDatabase } from '../store/engine/connection.ts';
 import type { Database } from '../store/engine/database.ts';
-import { assertMigrated, migrate } from '../store/engine/migrations.ts';
+import { assertMigrated, laterMigrations, migrate } from '../store/engine/migrations.ts';
 import { MIGRATION_WAITS } from '../store/engine/retry.ts';
 import { part, queueOf } from '../options/all.ts';
 import type { MonthClose } from '../statements/closes.ts';
@@ -87,10 +87,13 @@ export function migrateCommand(command: Command): void {
       const settings = offlineSettings(self);
       return answerFromDatabase(self, settings, async (db) => {
         const applied = [...(await migrate(db)), ...((await queueOf(settings)?.install(db)) ?? [])];
-        const text =
-          applied.length === 0
+        const later = await laterMigrations(db);
+        const nothing =
+          later.length === 0
             ? 'the database is at this version'
-            : lines('applied:', ...applied.map((name) => `  ${name}`));
+            : `nothing to apply: the database has ${later.join(', ')} of a later version, and this one may run beside it`;
+        const text =
+          applied.length === 0 ? nothing : lines('applied:', ...applied.map((name) => `  ${name}`));
         return { document: { applied }, text };
       });
     });

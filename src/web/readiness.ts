@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { Kysely } from 'kysely';
-import { appliedMigrations, migrationNames, newerText } from '../store/engine/migrations.ts';
+import { appliedMigrations, migrationNames, newerProblem } from '../store/engine/migrations.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { secretKeysProblem } from '../store/secrets/key-check.ts';
 import type { SecretKey } from '../store/secrets/secrets.ts';
@@ -39,9 +39,11 @@ export function createReadiness(deps: ReadinessDeps): () => Promise<Readiness> {
     try {
       // In a transaction, because a single read would be retried for seconds, and the caller wants to know the state
       // now.
-      const applied = await db.transaction().execute((trx) => appliedMigrations<DB>(trx));
       const own = await (names ??= migrationNames());
-      const newer = newerText(applied, own);
+      const [applied, newer] = await db.transaction().execute(async (trx) => {
+        const found = await appliedMigrations<DB>(trx);
+        return [found, await newerProblem(trx, found, own)] as const;
+      });
       if (newer !== null) return newer;
       const pending = own.filter((name) => !applied.includes(name));
       // The database may have been restored or replaced since this process started.

@@ -171,6 +171,11 @@ test('2: every command says that the database is newer than the program', async 
   const { db } = stage.app.database;
   const name = '9999_of_a_later_version';
   await sql`INSERT INTO kysely_migration (name, timestamp) VALUES (${name}, '2030-01-01')`.execute(db);
+  const { oldest_program: before } = await db
+    .selectFrom('installation')
+    .select('oldest_program')
+    .executeTakeFirstOrThrow();
+  await db.updateTable('installation').set({ oldest_program: '9999' }).execute();
   try {
     for (const args of [
       ['migrate'],
@@ -187,6 +192,25 @@ test('2: every command says that the database is newer than the program', async 
     }
     const examined = await daybook(['doctor'], env);
     expect(examined.stdout).toContain('the database is newer than this program');
+  } finally {
+    await db.updateTable('installation').set({ oldest_program: before }).execute();
+    await sql`DELETE FROM kysely_migration WHERE name = ${name}`.execute(db);
+  }
+});
+
+test('0: a newer database that says that this program may run beside it is worked with', async () => {
+  const { db } = stage.app.database;
+  const name = '9998_adds_a_column';
+  await sql`INSERT INTO kysely_migration (name, timestamp) VALUES (${name}, '2030-01-01')`.execute(db);
+  try {
+    expect(await daybook(['migrate'], env)).toEqual({
+      code: 0,
+      stdout: `nothing to apply: the database has ${name} of a later version, and this one may run beside it\n`,
+      stderr: '',
+    });
+    for (const args of [['status'], ['breaks', 'list'], ['prune', '--before', '2025-01-01']])
+      expect(await daybook(args, env), args.join(' ')).toMatchObject({ stderr: '' });
+    expect((await daybook(['doctor'], env)).stdout).not.toContain('newer than this program');
   } finally {
     await sql`DELETE FROM kysely_migration WHERE name = ${name}`.execute(db);
   }

@@ -7,22 +7,46 @@ import { sql, type Kysely } from 'kysely';
 import { Migrator, type Migration, type MigrationProvider } from 'kysely/migration';
 import { packageFile } from '../../host/files.ts';
 import { codeOf, DatabaseNewer, MigrationsPending } from './errors.ts';
-import { rowsOf } from './database.ts';
+import { rowOf, rowsOf } from './database.ts';
 
 const SQL_FOLDER = packageFile('sql');
 /** The SQLSTATE of a database that was never migrated. */
 const NO_SUCH_TABLE = '42P01';
+
+/** The SQLSTATE of a database from before databases said which programs may work with them. */
+const NO_SUCH_COLUMN = '42703';
+/** The first migration that says in its first line which programs may run beside it. */
+const FIRST_WITH_PROGRAMS = '0063';
+
+const numberOf = (name: string): string => name.slice(0, 4);
+
+/**
+ * The number that a program has to know to work with the database once this script was applied: its own, or the one that its
+ * first line names (`-- runs beside: 0063`). Null: it leaves the number as it is. Throws where the first line does not say so.
+ */
+export function oldestProgramOf(name: string, script: string): string | null {
+  if (numberOf(name) < FIRST_WITH_PROGRAMS) return null;
+  const [, oldest] = /^-- runs beside: (\d{4}|none)\n/.exec(script) ?? [];
+  if (oldest === undefined) throw new Error(`${name}.sql begins without "-- runs beside: NNNN" or "none"`);
+  return oldest === 'none' ? numberOf(name) : oldest;
+}
 
 /** Reads the files `NNNN_name.sql`. Each is a script of plain SQL that can be pasted into psql. */
 const sqlFiles = (folder: string): MigrationProvider => ({
   async getMigrations() {
     const migrations: Record<string, Migration> = {};
     const names = (await readdir(folder)).filter((name) => /^\d{4}_\w+\.sql$/.test(name)).sort();
-    for (const name of names) {
-      const script = await readFile(`${folder}/${name}`, 'utf8');
-      migrations[name.replace(/\.sql$/, '')] = {
+    for (const file of names) {
+      const script = await readFile(`${folder}/${file}`, 'utf8');
+      const name = file.replace(/\.sql$/, '');
+      const oldest = oldestProgramOf(name, script);
+      migrations[name] = {
         up: async (db) => {
           await sql.raw(script).execute(db);
+          if (oldest !== null)
+            await sql`UPDATE installation SET oldest_program = greatest(oldest_program, ${oldest})`.execute(
+              db,
+            );
         },
       };
     }
@@ -33,9 +57,14 @@ const sqlFiles = (folder: string): MigrationProvider => ({
 const migratorOf = <Schema>(db: Kysely<Schema>, folder: string) =>
   new Migrator({ db, provider: sqlFiles(folder) });
 
-/** Applies the missing migrations in one transaction, in one process at a time. Returns their names. */
+/**
+ * Applies the missing migrations in one transaction, in one process at a time. Returns their names. Does nothing to a newer
+ * database that this program may work with. Throws `DatabaseNewer`.
+ */
 export async function migrate<Schema>(db: Kysely<Schema>, folder: string = SQL_FOLDER): Promise<string[]> {
-  await assertNotNewer(db, folder);
+  const applied = await assertUsable(db, folder);
+  const own = await migrationNames(folder);
+  if (applied.some((name) => !own.includes(name))) return [];
   const { error, results } = await migratorOf(db, folder).migrateToLatest();
   if (error !== undefined)
     throw error instanceof Error ? error : new Error('migration failed', { cause: error });
@@ -47,8 +76,17 @@ export async function pendingMigrations<Schema>(
   db: Kysely<Schema>,
   folder: string = SQL_FOLDER,
 ): Promise<string[]> {
-  const applied = await assertNotNewer(db, folder);
+  const applied = await assertUsable(db, folder);
   return (await migrationNames(folder)).filter((name) => !applied.includes(name));
+}
+
+/** Names of migrations that the database has and this program does not know. */
+export async function laterMigrations<Schema>(
+  db: Kysely<Schema>,
+  folder: string = SQL_FOLDER,
+): Promise<string[]> {
+  const own = await migrationNames(folder);
+  return (await appliedMigrations(db)).filter((name) => !own.includes(name));
 }
 
 /** Names of all migrations of this version. */
@@ -62,26 +100,45 @@ export async function appliedMigrations<Schema>(db: Kysely<Schema>): Promise<str
   return rows.map(({ name }) => name);
 }
 
-/** Returns the names of the database's migrations. Throws `DatabaseNewer` if this version does not have one of them. */
-async function assertNotNewer<Schema>(db: Kysely<Schema>, folder: string): Promise<string[]> {
+/** Returns the names of the database's migrations. Throws `DatabaseNewer` if this program may not work with it. */
+async function assertUsable<Schema>(db: Kysely<Schema>, folder: string): Promise<readonly string[]> {
   const applied = await appliedMigrations(db).catch((error: unknown) => {
     if (codeOf(error) === NO_SUCH_TABLE) return [];
     throw error;
   });
-  const problem = newerText(applied, await migrationNames(folder));
+  const problem = await newerProblem(db, applied, await migrationNames(folder));
   if (problem === null) return applied;
   throw new DatabaseNewer(
     `the database ${problem}. Run the version of daybook that changed it, or a later one.`,
   );
 }
 
-/** Says by how much a database with these migrations is newer than a program with those; null if it is not. */
-export function newerText(applied: readonly string[], own: readonly string[]): string | null {
+/**
+ * Says by how much a database with these migrations is newer than a program with those; null if it is not, or if the database
+ * says that the program may work with it all the same.
+ */
+export async function newerProblem<Schema>(
+  db: Kysely<Schema>,
+  applied: readonly string[],
+  own: readonly string[],
+): Promise<string | null> {
   const unknown = applied.filter((name) => !own.includes(name)).sort();
-  const numberOf = (name = ''): string => name.split('_')[0]!;
-  return unknown.length === 0
+  if (unknown.length === 0) return null;
+  const ownLast = numberOf(own.toSorted().at(-1) ?? '0000');
+  const oldest = await oldestProgram(db);
+  return oldest !== null && ownLast >= oldest
     ? null
-    : `is newer than this program (${numberOf(unknown.at(-1))} > ${numberOf(own.toSorted().at(-1))})`;
+    : `is newer than this program (${numberOf(unknown.at(-1)!)} > ${ownLast})`;
+}
+
+async function oldestProgram<Schema>(db: Kysely<Schema>): Promise<string | null> {
+  try {
+    const { oldest } = await rowOf(db)<{ oldest: string }>`SELECT oldest_program AS oldest FROM installation`;
+    return oldest;
+  } catch (error) {
+    if ([NO_SUCH_TABLE, NO_SUCH_COLUMN].includes(codeOf(error))) return null;
+    throw error;
+  }
 }
 
 /** Throws `DatabaseNewer`, or `MigrationsPending` unless the database is at this version. */

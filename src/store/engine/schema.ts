@@ -936,6 +936,10 @@ export interface Installation {
    */
   nights_checked_at: Generated<Date>;
   /**
+   * A program may work with this database if it knows the migration of this number, also where it does not know later ones.
+   */
+  oldest_program: Generated<string>;
+  /**
    * When a process last began to search for runs that were killed or failed without a report.
    */
   runs_checked_at: Generated<Date>;

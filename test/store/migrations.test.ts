@@ -1,0 +1,96 @@
+/** Which programs may work with a database after a migration: expand, run both versions, contract. */
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { sql } from 'kysely';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import {
+  appliedMigrations,
+  migrate,
+  migrationNames,
+  newerProblem,
+  oldestProgramOf,
+  pendingMigrations,
+} from '../../src/store/engine/migrations.ts';
+import { emptyDatabase, type ServerDatabase } from '../support/database.ts';
+
+const SQL = fileURLToPath(new URL('../../sql', import.meta.url));
+
+let database: ServerDatabase;
+let folder: string;
+beforeEach(async () => {
+  database = await emptyDatabase();
+  folder = await mkdtemp(join(tmpdir(), 'daybook-migrations-'));
+});
+afterEach(async () => {
+  await database.close();
+  await rm(folder, { recursive: true });
+});
+
+/** The migrations of a later version: those of this one, and more. */
+async function later(version: string, scripts: Readonly<Record<string, string>>): Promise<string> {
+  const path = join(folder, version);
+  await cp(SQL, path, { recursive: true });
+  for (const [name, script] of Object.entries(scripts)) await writeFile(join(path, `${name}.sql`), script);
+  return path;
+}
+
+test('after a migration that only adds, the version before works on; after one that takes away, it is refused', async () => {
+  const { db } = database;
+  const own = await migrationNames();
+  const last = own.at(-1)!.slice(0, 4);
+  await migrate(db);
+  const adds = { '9001_adds': `-- runs beside: ${last}\nCREATE TABLE added (id integer);` };
+  const removes = { '9002_removes': '-- runs beside: none\nDROP TABLE added;' };
+
+  expect(await migrate(db, await later('adding', adds))).toEqual(['9001_adds']);
+  expect(await pendingMigrations(db)).toEqual([]);
+  expect(await migrate(db)).toEqual([]);
+  expect(await newerProblem(db, await appliedMigrations(db), own)).toBeNull();
+
+  expect(await migrate(db, await later('removing', { ...adds, ...removes }))).toEqual(['9002_removes']);
+  const newer = `the database is newer than this program (9002 > ${last}). Run the version of daybook`;
+  await expect(pendingMigrations(db)).rejects.toThrow(newer);
+  await expect(migrate(db)).rejects.toThrow(newer);
+  await expect(pendingMigrations(db, join(folder, 'adding'))).rejects.toThrow('(9002 > 9001)');
+});
+
+test('an older number after a newer one lets no older program in', async () => {
+  const { db } = database;
+  await migrate(
+    db,
+    await later('both', {
+      '9001_removes': '-- runs beside: none\nSELECT 1;',
+      '9002_adds': '-- runs beside: 0063\nSELECT 1;',
+    }),
+  );
+  await expect(pendingMigrations(db)).rejects.toThrow('(9002 >');
+});
+
+test('a database from before it said so lets no older program in', async () => {
+  const { db } = database;
+  await migrate(db);
+  await sql`INSERT INTO kysely_migration (name, timestamp) VALUES ('9001_more', '2030-01-01')`.execute(db);
+  expect(await pendingMigrations(db)).toEqual([]);
+  await sql`ALTER TABLE installation DROP COLUMN oldest_program`.execute(db);
+  await expect(pendingMigrations(db)).rejects.toThrow('(9001 >');
+});
+
+test.each([
+  ['0063_x', '-- runs beside: none\n', '0063'],
+  ['0070_x', '-- runs beside: 0064\nSELECT 1;', '0064'],
+  ['0062_x', 'SELECT 1;', null],
+])('%s with %j asks for %s', (name, script, oldest) => {
+  expect(oldestProgramOf(name, script)).toBe(oldest);
+});
+
+test.each(['SELECT 1;', '-- runs beside: all\n', '\n-- runs beside: none\n'])(
+  'a migration that begins with %j is refused before anything is applied',
+  async (script) => {
+    await expect(migrate(database.db, await later('silent', { '9001_silent': script }))).rejects.toThrow(
+      '9001_silent.sql begins without "-- runs beside: NNNN" or "none"',
+    );
+    expect(await appliedMigrations(database.db).catch(() => [])).toEqual([]);
+  },
+);
