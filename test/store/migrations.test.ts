@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { acquireLease } from '../../src/store/engine/lease.ts';
 import {
   appliedMigrations,
   migrate,
@@ -94,3 +95,41 @@ test.each(['SELECT 1;', '-- runs beside: all\n', '\n-- runs beside: none\n'])(
     expect(await appliedMigrations(database.db).catch(() => [])).toEqual([]);
   },
 );
+
+test('a program that ran on through a migration that takes away begins no run and takes no lease, and says why', async () => {
+  const { db } = database;
+  await migrate(db);
+  const last = (await migrationNames()).at(-1)!.slice(0, 4);
+  const ask = (name: string) => acquireLease(db, { name, holder: 'alpha:1:-', ttlMs: 60_000, lockMs: 100 });
+  const begin = () =>
+    sql`INSERT INTO run (command, holder, started_at) VALUES ('run', 'here', now())`.execute(db);
+  await begin();
+  const adds = { '9001_adds': `-- runs beside: ${last}\nSELECT 1;` };
+  await migrate(db, await later('adding', adds));
+  await begin();
+  await ask('one');
+
+  await migrate(db, await later('removing', { ...adds, '9002_removes': '-- runs beside: none\nSELECT 1;' }));
+  const refused = {
+    name: 'DatabaseNewer',
+    exitCode: 2,
+    message: expect.stringContaining(`(9002 > ${last})`),
+  };
+  await expect(begin()).rejects.toMatchObject(refused);
+  await expect(ask('another')).rejects.toMatchObject(refused);
+});
+
+test('a program from before such numbers is refused, a person with psql is not', async () => {
+  const { db } = database;
+  await migrate(db);
+  const insert = sql`INSERT INTO run (command, holder, started_at) VALUES ('run', 'here', now())`;
+  const as = (name: string) =>
+    db.connection().execute(async (one) => {
+      await sql`SELECT set_config('application_name', ${name}, false)`.execute(one);
+      await insert.execute(one).finally(() => sql`RESET application_name`.execute(one));
+    });
+  await expect(as('daybook')).rejects.toThrow('(0063 > 0000)');
+  await expect(as('daybook/0062')).rejects.toThrow('(0063 > 0062)');
+  await as('psql');
+  await as('daybook/0063');
+});

@@ -22,6 +22,7 @@ import {
   idleLimitSql,
   type DatabaseWaits,
 } from './retry.ts';
+import { lastMigration } from './migrations.ts';
 import type { DB } from './schema.ts';
 import { retryingDialect } from './retrying-dialect.ts';
 import { isLoopback } from '../../host/addresses.ts';
@@ -61,7 +62,11 @@ export async function openDatabase(
     );
   }
   const waits = settings.waits ?? DATABASE_WAITS;
-  const pool = openPool(settings.databaseUrl, settings.connectionsMax ?? POOL_CONNECTIONS_MAX, waits);
+  const pool = openPool(settings.databaseUrl, {
+    connectionsMax: settings.connectionsMax ?? POOL_CONNECTIONS_MAX,
+    waits,
+    program: await lastMigration(),
+  });
   const bounded = boundedPool(pool, waits);
   try {
     assertProtected(settings.databaseUrl, `the database ${placeOf(settings.databaseUrl)}`, settings);
@@ -86,11 +91,15 @@ export async function openDatabase(
   return { db, kind: 'postgres', close };
 }
 
-function openPool(databaseUrl: string, connectionsMax: number, waits: DatabaseWaits): pg.Pool {
+function openPool(
+  databaseUrl: string,
+  { connectionsMax, waits, program }: { connectionsMax: number; waits: DatabaseWaits; program: string },
+): pg.Pool {
   try {
     const config: pg.PoolConfig = {
       connectionString: databaseUrl,
-      application_name: 'daybook',
+      // Its number lets the database refuse a program that is too old (sql/0063_program_versions.sql).
+      application_name: `daybook/${program}`,
       max: connectionsMax,
       keepAlive: true,
       keepAliveInitialDelayMillis: CLIENT_SILENCE_MS,

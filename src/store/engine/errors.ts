@@ -212,6 +212,9 @@ const TROUBLES: readonly (readonly [RegExp, new (cause: unknown) => Error])[] = 
 const REFUSED_CODES = /^(CERT_|ERR_TLS|ERR_SSL|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_|HOSTNAME_MISMATCH)/;
 const REFUSED_MESSAGES = /^(SASL|The server does not support SSL)/;
 
+/** The SQLSTATE that daybook's own triggers give to a program that is too old for the database. */
+const PROGRAM_TOO_OLD = 'DB001';
+
 /** Converts a known error of the server to one with an exit code. Returns any other error unchanged. */
 export function troubleOf(error: unknown): unknown {
   if (isConnectionError(error)) {
@@ -223,6 +226,11 @@ export function troubleOf(error: unknown): unknown {
     );
   }
   const code = codeOf(error);
+  if (code === PROGRAM_TOO_OLD)
+    return new DatabaseNewer(
+      `${reasonOf(error)}. Run the version of daybook that changed it, or a later one.`,
+      { cause: error },
+    );
   const Trouble = TROUBLES.find(([codes]) => codes.test(code))?.[1];
   if (Trouble !== undefined) return new Trouble(error);
   const isRefused =

@@ -31,14 +31,22 @@ export function oldestProgramOf(name: string, script: string): string | null {
   return oldest === 'none' ? numberOf(name) : oldest;
 }
 
+/** Names of all migrations of this version. */
+export const migrationNames = async (folder: string = SQL_FOLDER): Promise<string[]> =>
+  (await readdir(folder))
+    .filter((file) => /^\d{4}_\w+\.sql$/.test(file))
+    .map((file) => file.replace(/\.sql$/, ''))
+    .sort();
+
+/** Number of this program's last migration, which says how new the program is. */
+export const lastMigration = async (): Promise<string> => numberOf((await migrationNames()).at(-1)!);
+
 /** Reads the files `NNNN_name.sql`. Each is a script of plain SQL that can be pasted into psql. */
 const sqlFiles = (folder: string): MigrationProvider => ({
   async getMigrations() {
     const migrations: Record<string, Migration> = {};
-    const names = (await readdir(folder)).filter((name) => /^\d{4}_\w+\.sql$/.test(name)).sort();
-    for (const file of names) {
-      const script = await readFile(`${folder}/${file}`, 'utf8');
-      const name = file.replace(/\.sql$/, '');
+    for (const name of await migrationNames(folder)) {
+      const script = await readFile(`${folder}/${name}.sql`, 'utf8');
       const oldest = oldestProgramOf(name, script);
       migrations[name] = {
         up: async (db) => {
@@ -87,11 +95,6 @@ export async function laterMigrations<Schema>(
 ): Promise<string[]> {
   const own = await migrationNames(folder);
   return (await appliedMigrations(db)).filter((name) => !own.includes(name));
-}
-
-/** Names of all migrations of this version. */
-export async function migrationNames(folder: string = SQL_FOLDER): Promise<string[]> {
-  return Object.keys(await sqlFiles(folder).getMigrations());
 }
 
 /** Names of the migrations that a database has, by one cheap query. */
