@@ -91,7 +91,7 @@ export function migrateCommand(command: Command): void {
         const nothing =
           later.length === 0
             ? 'the database is at this version'
-            : `nothing to apply: the database has ${later.join(', ')} of a later version, and this one may run beside it`;
+            : `nothing to apply: the database has ${later.join(', ')} of a later version, and this one may run with it`;
         const text =
           applied.length === 0 ? nothing : lines('applied:', ...applied.map((name) => `  ${name}`));
         return { document: { applied }, text };

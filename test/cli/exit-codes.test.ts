@@ -198,14 +198,14 @@ test('2: every command says that the database is newer than the program', async 
   }
 });
 
-test('0: a newer database that says that this program may run beside it is worked with', async () => {
+test('0: a newer database that says that this program may run with it is worked with', async () => {
   const { db } = stage.app.database;
   const name = '9998_adds_a_column';
   await sql`INSERT INTO kysely_migration (name, timestamp) VALUES (${name}, '2030-01-01')`.execute(db);
   try {
     expect(await daybook(['migrate'], env)).toEqual({
       code: 0,
-      stdout: `nothing to apply: the database has ${name} of a later version, and this one may run beside it\n`,
+      stdout: `nothing to apply: the database has ${name} of a later version, and this one may run with it\n`,
       stderr: '',
     });
     for (const args of [['status'], ['breaks', 'list'], ['prune', '--before', '2025-01-01']])

@@ -42,8 +42,8 @@ test('after a migration that only adds, the version before works on; after one t
   const own = await migrationNames();
   const last = own.at(-1)!.slice(0, 4);
   await migrate(db);
-  const adds = { '9001_adds': `-- runs beside: ${last}\nCREATE TABLE added (id integer);` };
-  const removes = { '9002_removes': '-- runs beside: none\nDROP TABLE added;' };
+  const adds = { '9001_adds': `-- runs with: ${last}\nCREATE TABLE added (id integer);` };
+  const removes = { '9002_removes': '-- runs with: none\nDROP TABLE added;' };
 
   expect(await migrate(db, await later('adding', adds))).toEqual(['9001_adds']);
   expect(await pendingMigrations(db)).toEqual([]);
@@ -62,8 +62,8 @@ test('an older number after a newer one lets no older program in', async () => {
   await migrate(
     db,
     await later('both', {
-      '9001_removes': '-- runs beside: none\nSELECT 1;',
-      '9002_adds': '-- runs beside: 0063\nSELECT 1;',
+      '9001_removes': '-- runs with: none\nSELECT 1;',
+      '9002_adds': '-- runs with: 0063\nSELECT 1;',
     }),
   );
   await expect(pendingMigrations(db)).rejects.toThrow('(9002 >');
@@ -79,18 +79,18 @@ test('a database from before it said so lets no older program in', async () => {
 });
 
 test.each([
-  ['0063_x', '-- runs beside: none\n', '0063'],
-  ['0070_x', '-- runs beside: 0064\nSELECT 1;', '0064'],
+  ['0063_x', '-- runs with: none\n', '0063'],
+  ['0070_x', '-- runs with: 0064\nSELECT 1;', '0064'],
   ['0062_x', 'SELECT 1;', null],
 ])('%s with %j asks for %s', (name, script, oldest) => {
   expect(oldestProgramOf(name, script)).toBe(oldest);
 });
 
-test.each(['SELECT 1;', '-- runs beside: all\n', '\n-- runs beside: none\n'])(
+test.each(['SELECT 1;', '-- runs with: all\n', '\n-- runs with: none\n'])(
   'a migration that begins with %j is refused before anything is applied',
   async (script) => {
     await expect(migrate(database.db, await later('silent', { '9001_silent': script }))).rejects.toThrow(
-      '9001_silent.sql begins without "-- runs beside: NNNN" or "none"',
+      '9001_silent.sql begins without "-- runs with: NNNN" or "none"',
     );
     expect(await appliedMigrations(database.db).catch(() => [])).toEqual([]);
   },
@@ -104,12 +104,12 @@ test('a program that ran on through a migration that takes away begins no run an
   const begin = () =>
     sql`INSERT INTO run (command, holder, started_at) VALUES ('run', 'here', now())`.execute(db);
   await begin();
-  const adds = { '9001_adds': `-- runs beside: ${last}\nSELECT 1;` };
+  const adds = { '9001_adds': `-- runs with: ${last}\nSELECT 1;` };
   await migrate(db, await later('adding', adds));
   await begin();
   await ask('one');
 
-  await migrate(db, await later('removing', { ...adds, '9002_removes': '-- runs beside: none\nSELECT 1;' }));
+  await migrate(db, await later('removing', { ...adds, '9002_removes': '-- runs with: none\nSELECT 1;' }));
   const refused = {
     name: 'DatabaseNewer',
     exitCode: 2,

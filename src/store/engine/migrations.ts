@@ -15,19 +15,19 @@ const NO_SUCH_TABLE = '42P01';
 
 /** The SQLSTATE of a database from before databases said which programs may work with them. */
 const NO_SUCH_COLUMN = '42703';
-/** The first migration that says in its first line which programs may run beside it. */
+/** The first migration that says in its first line which programs may run with it. */
 const FIRST_WITH_PROGRAMS = '0063';
 
 const numberOf = (name: string): string => name.slice(0, 4);
 
 /**
  * The number that a program has to know to work with the database once this script was applied: its own, or the one that its
- * first line names (`-- runs beside: 0063`). Null: it leaves the number as it is. Throws where the first line does not say so.
+ * first line names (`-- runs with: 0063`). Null: it leaves the number as it is. Throws where the first line does not say so.
  */
 export function oldestProgramOf(name: string, script: string): string | null {
   if (numberOf(name) < FIRST_WITH_PROGRAMS) return null;
-  const [, oldest] = /^-- runs beside: (\d{4}|none)\n/.exec(script) ?? [];
-  if (oldest === undefined) throw new Error(`${name}.sql begins without "-- runs beside: NNNN" or "none"`);
+  const [, oldest] = /^-- runs with: (\d{4}|none)\n/.exec(script) ?? [];
+  if (oldest === undefined) throw new Error(`${name}.sql begins without "-- runs with: NNNN" or "none"`);
   return oldest === 'none' ? numberOf(name) : oldest;
 }
 
