@@ -126,7 +126,11 @@ test('a program from before such numbers is refused, a person with psql is not',
   const as = (name: string) =>
     db.connection().execute(async (one) => {
       await sql`SELECT set_config('application_name', ${name}, false)`.execute(one);
-      await insert.execute(one).finally(() => sql`RESET application_name`.execute(one));
+      try {
+        await insert.execute(one);
+      } finally {
+        await sql`RESET application_name`.execute(one);
+      }
     });
   await expect(as('daybook')).rejects.toThrow('(0063 > 0000)');
   await expect(as('daybook/0062')).rejects.toThrow('(0063 > 0062)');
