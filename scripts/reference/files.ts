@@ -220,10 +220,14 @@ function objectStoreSections(): string[] {
     'JSON, indented by two spaces, never changed. `daybook close` makes the next one, which refers to the previous close.',
     closeTable(),
     '## The mark',
-    `\`${STORE_MARK_KEY}\` names the one database that may publish here, and since when. \`daybook statements adopt\` writes it anew.`,
+    `\`${STORE_MARK_KEY}\` names the one database that may publish here, since when, and the turn of its last run: a copy of the database that did not take it is refused. \`daybook statements adopt\` writes it anew.`,
     block(
       'json',
-      markContent('00000000-0000-4000-8000-000000000000', new Date(`${DAY}T00:00:00Z`)).toString(),
+      markContent(
+        '00000000-0000-4000-8000-000000000000',
+        `${DAY}T00:00:00.000Z`,
+        '00000000-0000-4000-8000-000000000001',
+      ).toString(),
     ),
   ];
 }

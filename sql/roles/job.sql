@@ -11,7 +11,7 @@ REVOKE EXECUTE ON FUNCTION lo_creat(integer), lo_create(oid), lo_from_bytea(oid,
 GRANT USAGE ON SCHEMA public TO daybook_job;
 GRANT SELECT ON kysely_migration, kysely_migration_lock, installation TO daybook_job;
 -- Its identity never changes.
-GRANT UPDATE (clock_off_at, clock_off, nights_checked_at, runs_checked_at) ON installation TO daybook_job;
+GRANT UPDATE (id, clock_off_at, clock_off, nights_checked_at, runs_checked_at, store_turn, store_turn_next) ON installation TO daybook_job;
 -- Entries, their versions, statements and runs are never deleted.
 GRANT SELECT, INSERT, UPDATE ON
   ledger_entry, ledger_entry_version, quarantined_entry, certified_span, account_day, day_entries, ledger_cursor, continuity_break, statement, artifact,

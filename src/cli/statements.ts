@@ -119,15 +119,16 @@ function addAdoptCommand(statements: Command): void {
 }
 
 function adoptText(
-  { formerOwner, days, statements, closes, left, forked }: AdoptReport,
+  { formerOwner, formerly, database, days, statements, closes, left, forked }: AdoptReport,
   location: string,
 ): string {
   const from = formerOwner === null ? '' : `, which database ${formerOwner} owned`;
   return lines(
-    `${location}${from}, is this database’s now: ${days} days checked, ${statements} revisions taken over` +
+    `${location}${from}, belongs to this database now, ${database} (formerly ${formerly}): ${days} days checked, ${statements} revisions taken over` +
       (closes === 0 ? '' : `, and ${counted(closes, 'close')} of months`),
     ...left.slice(0, LEFT_SHOWN_MAX).map(({ key, why }) => `not taken over: ${key}: ${why}`),
     left.length > LEFT_SHOWN_MAX && `and ${left.length - LEFT_SHOWN_MAX} more`,
+    'Any other database, and any copy of this one, is refused there from now on.',
     left.length > 0 && 'the next run publishes these days anew, under revisions above those that lie there',
     forked > 0 &&
       `${counted(forked, 'manifest')} of another branch of the chain, as two databases went on from the same one: ` +

@@ -104,6 +104,8 @@ export interface ActiveRun {
   readonly from: BusinessDay;
   readonly to: BusinessDay;
   readonly checked: readonly Check[];
+  /** Throws `StoreOwnedByAnother` if the store was taken over since the run began. Left out: nothing is published. */
+  readonly ownsStore?: () => Promise<void>;
 }
 
 /** The work on one merchant: the run, with this merchant's lease. The signal also aborts if the lease is lost. */

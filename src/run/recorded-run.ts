@@ -7,6 +7,7 @@ import { nothingDoneFor, workOnAll } from './merchant-work.ts';
 import type { DayRange } from './range.ts';
 import type { MerchantOutcome } from './report.ts';
 import { prepare } from './run.ts';
+import { watchOwner } from '../statements/store-owner.ts';
 
 /** Runs that a process remembers: it proves the time zone and checks the object store once for each. */
 const RUNS_REMEMBERED = 8;
@@ -30,8 +31,8 @@ export class RunMemory<Known> {
 export interface RecordedRun extends DayRange {
   readonly id: number;
   readonly zoneGate: ZoneGate;
-  /** Set once the object store was checked. */
-  isPrepared: boolean;
+  /** Set once the object store was checked (`ActiveRun`). */
+  ownsStore: ActiveRun['ownsStore'] | null;
 }
 
 /** Does the stages for the request's one merchant. Throws what `workOnAll` throws. */
@@ -44,9 +45,10 @@ export async function workOnStages(
   const deps = { ...ownDeps, signal: held.signal };
   const { ranges } = await runRanges(request, deps);
   const { id: runId, from, to, zoneGate } = recorded;
-  const run: ActiveRun = { request, deps, runId, zoneGate, from, to, checked: checkedBy(request, deps) };
-  if (!recorded.isPrepared) await prepare(run, held);
-  recorded.isPrepared = true;
+  const prepared = { request, deps, runId, zoneGate, from, to, checked: checkedBy(request, deps) };
+  if (recorded.ownsStore === null) await prepare(prepared, held);
+  recorded.ownsStore ??= watchOwner(deps);
+  const run: ActiveRun = { ...prepared, ownsStore: recorded.ownsStore };
   const outcomes = await workOnAll(run, { held, ranges, stages: STAGES[request.command] });
   const [merchantNo] = held.merchants;
   return { run, outcome: outcomes.get(merchantNo!) ?? nothingDoneFor(merchantNo!) };

@@ -2,7 +2,7 @@
 import type { MerchantAccess } from '../platform/ledger-reader.ts';
 import { merchantsDoneInSlot, recordRequestedRanges } from '../store/tasks.ts';
 import { leaseFence } from '../statements/publish-options.ts';
-import { claimStore } from '../statements/store-owner.ts';
+import { claimStore, watchOwner } from '../statements/store-owner.ts';
 import { runsOfSlot, startRun } from '../store/runs.ts';
 import { endBackfills, isLong, recordLongRun } from './backfill/backfills.ts';
 import { workInSlices } from './backfill/slices.ts';
@@ -172,7 +172,8 @@ async function beginRun(request: RunRequest, deps: RunDeps) {
   const { ranges, from, to } = await runRanges(request, deps);
   const runId = await recordStart(request, deps, { from, to });
   const checked = checkedBy(request, deps);
-  const run: ActiveRun = { request, deps, runId, zoneGate: runZoneGate(deps), from, to, checked };
+  const ownsStore = watchOwner(deps);
+  const run = { request, deps, runId, zoneGate: runZoneGate(deps), from, to, checked, ownsStore };
   return { run, ranges };
 }
 

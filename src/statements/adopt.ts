@@ -1,6 +1,7 @@
 /**
  * Takes a store over for this database: what lies there becomes known as published, revision by revision, so that the
- * next run publishes what differs and leaves the rest. The mark is written last; nothing else in the store is touched.
+ * next run publishes what differs and leaves the rest. The mark is written last; nothing else in the store is touched. The
+ * database gets a new identity, so that the one it was copied from, or that owned the store, publishes there no more.
  */
 import type { Kysely } from 'kysely';
 import { digestOf, readText, type ObjectStore } from '../objects/object-store.ts';
@@ -8,7 +9,7 @@ import { entriesIn } from '../ledger/chain/figures.ts';
 import type { StatedFigures, BusinessDay } from '../ledger/entry.ts';
 import type { SigningKey } from '../ledger/signature.ts';
 import { figureColumns } from '../store/account-days.ts';
-import { databaseIdentity } from '../store/installation.ts';
+import { databaseIdentity, renewIdentity } from '../store/installation.ts';
 import type { Lease } from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { recordPublished } from '../store/statements/record-published.ts';
@@ -53,7 +54,12 @@ interface LeftOut {
 }
 
 export interface AdoptReport {
+  /** The database that the store belonged to; null where its mark did not say. */
   readonly formerOwner: string | null;
+  /** The identity that this database had before. It has another one once the store is its own. */
+  readonly formerly: string;
+  /** The identity of this database once the store is its own. */
+  readonly database: string;
   /** Merchants' days whose manifests were read. */
   readonly days: number;
   readonly statements: number;
@@ -67,13 +73,17 @@ export interface AdoptReport {
 export async function adoptStore(options: AdoptOptions): Promise<AdoptReport> {
   const { db, objects, signal, now } = options;
   const mark = await readStoreMark(objects);
-  const database = await databaseIdentity(db);
+  const { id: formerly } = await databaseIdentity(db);
+  let database = formerly;
   const formerOwner = mark === null || mark === 'unreadable' ? null : mark.database;
   const left: LeftOut[] = [];
   const merchants = new Set<string>();
   const closeKeys: string[] = [];
   let [days, statements, closes, forked] = [0, 0, 0, 0];
-  const soFar = (): AdoptReport => ({ formerOwner, days, statements, closes, left, forked });
+  const soFar = (): AdoptReport => ({
+    ...{ formerOwner, formerly, database },
+    ...{ days, statements, closes, left, forked },
+  });
   for await (const { key } of objects.survey(MERCHANTS_PREFIX)) {
     if (isCloseKey(key)) closeKeys.push(key);
     if (!key.endsWith('/manifest.json')) continue;
@@ -92,12 +102,13 @@ export async function adoptStore(options: AdoptOptions): Promise<AdoptReport> {
     signal.throwIfAborted();
     forked += await takeForksOut(merchantNo, options);
   }
-  if (formerOwner !== database) {
-    await putReplacing(objects, STORE_MARK_KEY, markContent(database, now()), {
-      fence: leaseFence({ db, lease: await options.leaseOf(STORE_ITSELF) }),
-      contentType: MANIFEST_CONTENT_TYPE,
-    });
-  }
+  const fence = leaseFence({ db, lease: await options.leaseOf(STORE_ITSELF) });
+  const { id, turns } = await renewIdentity(db);
+  database = id;
+  await putReplacing(objects, STORE_MARK_KEY, markContent(id, now().toISOString(), turns[0]!), {
+    fence,
+    contentType: MANIFEST_CONTENT_TYPE,
+  });
   return soFar();
 }
 

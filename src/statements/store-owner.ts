@@ -1,6 +1,7 @@
 /**
  * Makes sure that a store of statements has one owner: the database whose rows name them. A mark in the store names
- * that database, so that another one does not publish over statements that it does not know.
+ * that database, so that another one does not publish over statements that it does not know. It also names the last turn:
+ * each run takes one, so that of a database and its copies only the one that goes on may publish.
  */
 import type { Kysely } from 'kysely';
 import {
@@ -10,7 +11,7 @@ import {
   type Fence,
   type ObjectStore,
 } from '../objects/object-store.ts';
-import { databaseIdentity } from '../store/installation.ts';
+import { beginTurn, databaseIdentity, endTurn } from '../store/installation.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { newestStatements } from '../store/statements/statements.ts';
 import { MERCHANTS_PREFIX, STORE_MARK_KEY } from './keys.ts';
@@ -21,7 +22,18 @@ const FORMAT = 'daybook-store/1';
 /** In a store without a mark so many known statements are searched for: an older version may have published them. */
 const KNOWN_FILES_TRIED_MAX = 5;
 
-const markSchema = z.object({ format: z.literal(FORMAT), database: z.uuid(), since: z.iso.datetime() });
+/** How often the mark is compared while other processes of the same database take turns. */
+const COMPARED_MAX = 5;
+/** How long a run trusts that the store is still its own, ms. */
+const TRUSTED_MS = 60_000;
+
+const markSchema = z.object({
+  format: z.literal(FORMAT),
+  database: z.uuid(),
+  since: z.iso.datetime(),
+  /** Left out in a mark of before there were turns. */
+  turn: z.uuid().optional(),
+});
 
 type StoreMark = z.infer<typeof markSchema>;
 
@@ -44,8 +56,9 @@ export async function readStoreMark(objects: ObjectStore): Promise<StoreMark | '
   }
 }
 
-export function markContent(database: string, since: Date): Buffer {
-  const mark: StoreMark = { format: FORMAT, database, since: since.toISOString() };
+/** `since`: when the database became the owner. */
+export function markContent(database: string, since: string, turn: string): Buffer {
+  const mark: StoreMark = { format: FORMAT, database, since, turn };
   return Buffer.from(`${JSON.stringify(mark, null, 2)}\n`);
 }
 
@@ -54,43 +67,77 @@ export function markContent(database: string, since: Date): Buffer {
  * empty or holds what this database published before there were marks. Writes nothing. Throws `StoreOwnedByAnother`
  * and `ObjectStoreUnreachable`.
  */
-export async function storeOwner({ db, objects }: OwnerOptions): Promise<'ours' | 'unclaimed'> {
-  const database = await databaseIdentity(db);
-  const mark = await readStoreMark(objects);
-  const another = (how: string): StoreOwnedByAnother =>
-    new StoreOwnedByAnother(
-      `${objects.location}${how} If ${database} is to continue with the files there, run \`daybook statements adopt\` once.`,
-    );
-  if (mark === 'unreadable')
-    throw another(`: ${STORE_MARK_KEY} does not say which database these statements belong to.`);
-  if (mark !== null) {
-    if (mark.database === database) return 'ours';
-    throw another(
-      ` belongs to the daybook database ${mark.database}, since ${mark.since}; this database is ` +
-        `${database}. If that one is still in use, correct STATEMENTS_URL or DATABASE_URL.`,
+export const storeOwner = async (options: OwnerOptions): Promise<'ours' | 'unclaimed'> =>
+  (await ownMark(options)) === null ? 'unclaimed' : 'ours';
+
+/** The mark, which names this database; null where there is none, and this database may set one. Throws what `storeOwner` throws. */
+async function ownMark({ db, objects }: OwnerOptions): Promise<StoreMark | null> {
+  for (let compared = 1; ; compared += 1) {
+    const own = await databaseIdentity(db);
+    const mark = await readStoreMark(objects);
+    if (mark === null) {
+      if ((await isEmpty(objects)) || (await holdsOurs(db, objects))) return null;
+    } else if (mark !== 'unreadable' && mark.database === own.id) {
+      if (mark.turn === undefined || own.turns.includes(mark.turn)) return mark;
+      // Another process of this database may have taken a turn between the two readings.
+      if (compared < COMPARED_MAX) continue;
+    }
+    throw refused(objects, mark, own.id);
+  }
+}
+
+function refused({ location }: ObjectStore, mark: StoreMark | 'unreadable' | null, database: string) {
+  const toDo = `If ${database} is to continue with the files there, run \`daybook statements adopt\` once.`;
+  if (mark === 'unreadable') {
+    const how = `${STORE_MARK_KEY} does not say which database these statements belong to.`;
+    return new StoreOwnedByAnother(`${location}: ${how} ${toDo}`);
+  }
+  if (mark === null) {
+    return new StoreOwnedByAnother(
+      `${location} holds statements that this database (${database}) did not publish. If they are another ` +
+        `daybook's, correct STATEMENTS_URL or DATABASE_URL. ${toDo}`,
     );
   }
-  if ((await isEmpty(objects)) || (await holdsOurs(db, objects))) return 'unclaimed';
-  throw another(
-    ` holds statements that this database (${database}) did not publish. If they are another ` +
-      `daybook's, correct STATEMENTS_URL or DATABASE_URL.`,
+  return new StoreOwnedByAnother(
+    mark.database === database
+      ? `${location} was published to by another copy of this database (${database}), and this copy does not know of it. ` +
+          'If the other copy is in use, correct STATEMENTS_URL or DATABASE_URL. If this one was restored to continue, run ' +
+          '`daybook statements adopt` once; the other copy is refused then.'
+      : `${location} belongs to the daybook database ${mark.database}, since ${mark.since}; this database is ` +
+          `${database}. If that one is still in use, correct STATEMENTS_URL or DATABASE_URL. ${toDo}`,
   );
 }
 
-/** Throws what `storeOwner` throws, also if another database was faster. */
+/** Takes the next turn at the store. Throws what `storeOwner` throws, also if another database or copy was faster. */
 export async function claimStore(
   options: OwnerOptions & { readonly fence: Fence; readonly now: () => Date },
 ): Promise<void> {
-  if ((await storeOwner(options)) === 'ours') return;
   const { db, objects, fence, now } = options;
-  const content = markContent(await databaseIdentity(db), now());
+  const mark = await ownMark(options);
+  const { etag = null } = (mark === null ? null : await objects.head(STORE_MARK_KEY)) ?? {};
+  // A store that knows no conditions could let a delayed write undo a later turn.
+  if (mark !== null && etag === null) return;
+  const { id } = await databaseIdentity(db);
+  const turn = await beginTurn(db);
+  const content = markContent(id, mark?.since ?? now().toISOString(), turn);
+  const condition = etag === null ? { ifAbsent: true } : { ifEtag: etag };
   try {
-    await objects.put(STORE_MARK_KEY, content, { ifAbsent: true, fence, contentType: MANIFEST_CONTENT_TYPE });
+    await objects.put(STORE_MARK_KEY, content, { ...condition, fence, contentType: MANIFEST_CONTENT_TYPE });
   } catch (error) {
     if (!(error instanceof ObjectExists)) throw error;
   }
-  // A store without conditional writes lets the later of two writers win. So the mark is read again, and it decides.
-  await storeOwner(options);
+  // Of two that write at once the later one wins, or neither is refused. So the mark is read again, and it decides.
+  if ((await ownMark(options))?.turn === turn) await endTurn(db, turn);
+}
+
+/** Asks during a long run whether the store is still this database's, at most once a minute. Throws `StoreOwnedByAnother`. */
+export function watchOwner(options: OwnerOptions, nowMs: () => number = () => performance.now()) {
+  let askedMs = nowMs();
+  return async (): Promise<void> => {
+    if (nowMs() - askedMs < TRUSTED_MS) return;
+    askedMs = nowMs();
+    await storeOwner(options);
+  };
 }
 
 async function isEmpty(objects: ObjectStore): Promise<boolean> {

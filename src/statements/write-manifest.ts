@@ -13,7 +13,8 @@ import {
 import { part } from '../options/all.ts';
 import type { ManifestRow, StoredRow } from '../store/statements/stored-files.ts';
 import { manifestKey, signatureKey, WITHDRAWN } from './keys.ts';
-import { addDays } from '../ledger/business-day.ts';
+import { addDays, dayWindow } from '../ledger/business-day.ts';
+import { covers } from '../ledger/window.ts';
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import { CHECKS } from '../ledger/checks.ts';
 import {
@@ -131,6 +132,10 @@ export function nextManifest(
     const { checked: checkedThen = [], final } = manifest ?? {};
     const same = { revision, epoch, checked: checkedThen, final, chain: chainFieldsOf(manifest ?? {}) };
     if (manifestText({ ...sources, ...same }) === row.content) return { row, isNew: false };
+    // Nor one that has the day read later, as after a restore: what was proven first stays.
+    const earlier = manifest === null ? null : earlierReadings(manifest, sources);
+    if (earlier !== null && manifestText({ ...sources, ...same, certificates: earlier }) === row.content)
+      return { row, isNew: false };
   }
   const next = {
     revision: (recorded?.revision ?? 0) + 1,
@@ -141,6 +146,21 @@ export function nextManifest(
   const text = manifestText({ ...sources, checked: all, final: finalIn(day, lateness), ...next });
   const row = manifestRow({ merchantNo, day, ...next, place: next.chain.place }, text);
   return { row: signed(row, recorded?.signature ?? null, options), isNew: true };
+}
+
+/** The readings that a manifest names, if they cover the day and are all earlier than these; else null. */
+function earlierReadings(
+  { day, certificates: recorded }: Manifest,
+  { zone, certificates }: Pick<ManifestSources, 'zone' | 'certificates'>,
+): ManifestSources['certificates'] | null {
+  const isEarlier = recorded.every(({ certifiedAt }) =>
+    certificates.every((own) => Date.parse(certifiedAt) < own.certified_at.getTime()),
+  );
+  if (!isEarlier || !covers(recorded, dayWindow(day, zone))) return null;
+  return recorded.map(({ beginMs, endMs, currency, total, distinct, quarantined, certifiedAt }) => ({
+    ...{ begin_ms: beginMs, end_ms: endMs, currency: currency ?? '', total },
+    ...{ distinct_count: distinct, quarantined_count: quarantined, certified_at: new Date(certifiedAt) },
+  }));
 }
 
 /** What was checked of the same statements stays checked, whoever writes next. */

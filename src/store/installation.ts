@@ -4,10 +4,41 @@ import { type Db, rowOf } from './engine/database.ts';
 import type { Lease } from './engine/lease.ts';
 import { writeTransaction } from './engine/write-transaction.ts';
 
-/** A UUID that was made together with the tables. A copy of the database has the same one. */
-export async function databaseIdentity(db: Db): Promise<string> {
-  const { id } = await db.selectFrom('installation').select('id').executeTakeFirstOrThrow();
-  return id;
+/** Which database this is, and which of its copies: the one whose run took the last turn at the store. */
+export interface Identity {
+  /** A UUID that was made together with the tables, or by the last adoption of a store. A copy of the database has the same. */
+  readonly id: string;
+  /** What the mark in the store may name: the turn that was taken last, and one that is being taken. */
+  readonly turns: readonly string[];
+}
+
+export async function databaseIdentity(db: Db): Promise<Identity> {
+  const { id, turn, next } = await rowOf(db)<{ id: string; turn: string | null; next: string | null }>`
+    SELECT id, store_turn AS turn, store_turn_next AS next FROM installation`;
+  return { id, turns: [turn, next].filter((one) => one !== null) };
+}
+
+/** Begins a new turn, or joins the one that another process is taking. Returns what the mark is to name. */
+export async function beginTurn(db: Db): Promise<string> {
+  const { next } = await rowOf(db)<{ next: string }>`
+    UPDATE installation SET store_turn_next = coalesce(store_turn_next, gen_random_uuid())
+    RETURNING store_turn_next AS next`;
+  return next;
+}
+
+/** The mark names this turn now. */
+export async function endTurn(db: Db, turn: string): Promise<void> {
+  await sql`UPDATE installation SET store_turn = ${turn}, store_turn_next = NULL WHERE store_turn_next = ${turn}`.execute(
+    db,
+  );
+}
+
+/** Gives the database another identity, so that every copy of it is refused at the store. Returns it. */
+export async function renewIdentity(db: Db): Promise<Identity> {
+  const { id, turn } = await rowOf(db)<{ id: string; turn: string }>`
+    UPDATE installation SET id = gen_random_uuid(), store_turn = gen_random_uuid(), store_turn_next = NULL
+    RETURNING id, store_turn AS turn`;
+  return { id, turns: [turn] };
 }
 
 /** Whether an entry was ever seen whose timestamp differs, within the clock tolerance, from the time the platform filters by. */

@@ -6,10 +6,12 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
-import type { RunRequest } from '../../src/run/active-run.ts';
+import type { RunDeps, RunRequest } from '../../src/run/active-run.ts';
 import type { RunReport } from '../../src/run/report.ts';
 import { underLeasesAsNeeded } from '../../src/run/leases.ts';
 import { adoptStore } from '../../src/statements/adopt.ts';
+import { claimStore, StoreOwnedByAnother, watchOwner } from '../../src/statements/store-owner.ts';
+import { databaseIdentity } from '../../src/store/installation.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { createLeaseAsker } from '../../src/store/engine/lease.ts';
@@ -58,8 +60,8 @@ async function backUp(): Promise<void> {
   restored = await openDatabase({ databaseUrl: url, dataDir: '' });
 }
 
-const runRestored = (request: Partial<RunRequest>) =>
-  stage.run(request, { db: restored.db, asksLease: createLeaseAsker(restored.db) });
+const runRestored = (request: Partial<RunRequest>, change: Partial<RunDeps> = {}) =>
+  stage.run(request, { db: restored.db, asksLease: createLeaseAsker(restored.db), ...change });
 
 const adopted = () => {
   const { db } = restored;
@@ -68,6 +70,13 @@ const adopted = () => {
     adoptStore({ db, leaseOf, objects, now, signal: held }),
   );
 };
+
+/** As before there were turns: a copy could go on as well. */
+async function forgetTurns(): Promise<void> {
+  const { id } = await databaseIdentity(restored.db);
+  const mark = { format: 'daybook-store/1', database: id, since: '2026-03-01T00:00:00.000Z' };
+  await stage.app.objects.put('daybook-store.json', Buffer.from(JSON.stringify(mark)));
+}
 
 /** Statements and summaries. Manifests are the pointers that do change. */
 /** After the copy, a first day gets another revision and the last days their first. */
@@ -104,29 +113,87 @@ test('what was published after the copy stays byte for byte, and revisions go on
   expect(await verifyProblems(objects)).toEqual([]);
 });
 
-test(
-  'where nobody adopts first, nothing is overwritten either, and the run says so',
-  { tags: ['long'] },
-  async () => {
-    await goOnAfterBackUp();
-    const published = await revisionsOf();
-    amend('CHANGED AGAIN');
-    const report = await runRestored({ range: { from: FROM, to: DAYS[3]! } });
-    await runRestored({ command: 'publish', range: null, repairs: true });
-    const after = await revisionsOf();
-    expect([...published].filter(([key, text]) => after.get(key) !== text)).toEqual([]);
-    expect(report.exitCode).toBe(3);
-    expect(report.notes.join()).toContain(
-      'from r2 to r3 (revision 2 was published, and this database does not know it',
-    );
-  },
-);
+test('where nobody adopts first, the copy is refused before anything is read, and the old database goes on', async () => {
+  await goOnAfterBackUp();
+  const before = await objectsOf(stage);
+  const requests = stage.sandbox.requestCount();
+  await expect(runRestored({ range: LATE })).rejects.toBeInstanceOf(StoreOwnedByAnother);
+  await expect(runRestored({ command: 'publish', range: null, repairs: true })).rejects.toThrow(
+    'was published to by another copy of this database',
+  );
+  expect(stage.sandbox.requestCount()).toBe(requests);
+  expect(await objectsOf(stage)).toEqual(before);
+  expect(await stage.run({ range: LATE })).toMatchObject({ exitCode: 0 });
+});
+
+test('of a database and its copy the one that runs first goes on; adopting turns that round, with both named', async () => {
+  await stage.run({ range: EARLY });
+  await backUp();
+  const idOf = async ({ db }: Database) => (await databaseIdentity(db)).id;
+  expect(await idOf(restored)).toBe(await idOf(stage.app.database));
+  expect(await runRestored({ range: LATE })).toMatchObject({ exitCode: 0 });
+  await expect(stage.run({ range: LATE })).rejects.toBeInstanceOf(StoreOwnedByAnother);
+
+  const formerly = await idOf(restored);
+  expect(await adopted()).toMatchObject({ formerOwner: formerly, formerly, database: await idOf(restored) });
+  const problem = await stage.run({ range: LATE }).catch((error: unknown) => (error as Error).message);
+  expect(problem).toContain(`belongs to the daybook database ${await idOf(restored)}`);
+  expect(problem).toContain(`this database is ${formerly}`);
+  expect(await runRestored({ range: LATE })).toMatchObject({ exitCode: 0 });
+  expect(await verifyProblems(stage.app.objects)).toEqual([]);
+});
+
+test('processes of one database take turns together; of two copies at once only one goes on', async () => {
+  await stage.run({ range: EARLY });
+  await backUp();
+  const { objects, now } = stage.deps();
+  const fence = { epoch: 1, assertHeld: () => Promise.resolve() };
+  const claim = ({ db }: Database) => claimStore({ db, objects, now, fence }).then(() => 'took a turn');
+  const own = stage.app.database;
+  expect(new Set(await Promise.all(Array.from({ length: 8 }, () => claim(own))))).toEqual(
+    new Set(['took a turn']),
+  );
+  await expect(claim(restored)).rejects.toBeInstanceOf(StoreOwnedByAnother);
+
+  const { turns } = await databaseIdentity(own.db);
+  await restored.db
+    .updateTable('installation')
+    .set({ store_turn: turns[0]!, store_turn_next: null })
+    .execute();
+  const ends = await Promise.allSettled([own, restored, own, restored].map(claim));
+  const [one, other] = [ends[0]!.status, ends[1]!.status];
+  expect([one, other].sort()).toEqual(['fulfilled', 'rejected']);
+  expect(ends.map(({ status }) => status)).toEqual([one, other, one, other]);
+});
+
+test('a restored database keeps a manifest of the same statements, though it reads the days later and by fewer checks', async () => {
+  await goOnAfterBackUp();
+  const before = await objectsOf(stage);
+  await adopted();
+  stage.setNow('2026-03-09T01:30:00+08:00');
+  await runRestored({ range: { from: FROM, to: DAYS[3]! } }, { checks: [] });
+  await runRestored({ command: 'publish', range: null, repairs: true });
+  expect(await objectsOf(stage)).toEqual(before);
+});
+
+test('a run that is under way stops publishing within a minute once another database took the store over', async () => {
+  await stage.run({ range: EARLY });
+  const { db, objects } = stage.deps();
+  let nowMs = 0;
+  const stillOwned = watchOwner({ db, objects }, () => nowMs);
+  await backUp();
+  await adopted();
+  await stillOwned();
+  nowMs = 60_000;
+  await expect(stillOwned()).rejects.toBeInstanceOf(StoreOwnedByAnother);
+});
 
 test(
-  'where it adopts after a run only, the next repair makes one chain of both',
+  'where a copy of before went on and adopts later only, the next repair makes one chain of both',
   { tags: ['long'] },
   async () => {
     await goOnAfterBackUp();
+    await forgetTurns();
     await runRestored({ range: LATE });
     const repair = () => runRestored({ command: 'publish', range: null, repairs: true });
     expect(await repair()).toMatchObject({ exitCode: 3, publish: { repaired: [] } });

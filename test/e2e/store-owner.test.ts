@@ -32,7 +32,7 @@ afterEach(async () => {
   await first.close();
 });
 
-const identity = ({ app }: Stage) => databaseIdentity(app.database.db);
+const identity = async ({ app }: Stage) => (await databaseIdentity(app.database.db)).id;
 const amend = ({ sandbox }: Stage, busiType: string): void => {
   const entry = sandbox.entriesOf(merchantNo).find(({ currency }) => currency === 'USD')!;
   sandbox.amend(merchantNo, entry.batchNo, { busiType });
@@ -53,16 +53,21 @@ const markOf = async (stage: Stage): Promise<unknown> => {
 const statementsKnown = async ({ app }: Stage) =>
   (await listStatements(app.database.db)).map((row) => ({ ...row, run_id: null }));
 
-test('the first run marks the store, and later ones do not change the mark', async () => {
-  const mark = await markOf(first);
-  expect(mark).toEqual({
+test('the first run marks the store, and each one takes a turn there', async () => {
+  const turnOf = async () => (await databaseIdentity(first.app.database.db)).turns;
+  const mark = {
     format: 'daybook-store/1',
     database: await identity(first),
     since: first.app.now().toISOString(),
-  });
+  };
+  const [turn, ...others] = await turnOf();
+  expect(others).toEqual([]);
+  expect(await markOf(first)).toEqual({ ...mark, turn });
   first.setNow('2026-04-20T02:00:00Z');
   await first.run();
-  expect(await markOf(first)).toEqual(mark);
+  const [next] = await turnOf();
+  expect(next).not.toBe(turn);
+  expect(await markOf(first)).toEqual({ ...mark, turn: next });
 });
 
 test('another database is refused before anything is read or written, and both are named', async () => {
@@ -100,8 +105,13 @@ test('an adopter knows every revision, republishes nothing and continues the num
   expect(publishedIn(await first.run())).toEqual([`USD ${FROM} r2`]);
   const before = await objectsOf(first);
 
-  expect(await adopt(second)).toEqual({
+  const formerly = await identity(second);
+  const report = await adopt(second);
+  expect(await identity(second)).not.toBe(formerly);
+  expect(report).toEqual({
     formerOwner: await identity(first),
+    formerly,
+    database: await identity(second),
     closes: 0,
     days: 4,
     statements: 9,
@@ -135,7 +145,8 @@ test('an adopter knows every revision, republishes nothing and continues the num
 
 test('adopting twice adds nothing, and a database restored from a backup catches up with its own store', async () => {
   await adopt(second);
-  expect(await adopt(second)).toMatchObject({ formerOwner: await identity(second), statements: 0, left: [] });
+  const formerOwner = await identity(second);
+  expect(await adopt(second)).toMatchObject({ formerOwner, statements: 0, left: [] });
   amend(second, 'CHANGED');
   await second.run();
   const known = await statementsKnown(second);

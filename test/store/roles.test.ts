@@ -182,7 +182,7 @@ describe('job', () => {
     'ALTER TABLE ledger_entry ADD COLUMN more text',
     'CREATE TABLE more (id int)',
     'DELETE FROM kysely_migration',
-    'UPDATE installation SET id = gen_random_uuid()',
+    "UPDATE installation SET oldest_program = '0001'",
   ])('may not: %s', (statement) => forbidden(of('job'), statement));
 });
 

@@ -73,6 +73,6 @@ export class NightWorker {
     if (row === undefined)
       throw new Error(`run ${runId} is on the queue and has no row that says what it was asked for`);
     const zoneGate = runZoneGate({ ...runDeps(this.#app, signal), ...this.#change });
-    return { ...row, asked: row.request, zoneGate, isPrepared: false };
+    return { ...row, asked: row.request, zoneGate, ownsStore: null };
   }
 }

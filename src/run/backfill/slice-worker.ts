@@ -147,7 +147,7 @@ export class SliceWorker {
       const request = { command: 'run', range, merchants, currencies: null } as const;
       const zoneGate = await this.#zoneGates.of(runId, () => runZoneGate(deps));
       // The store is checked before each slice, as days lie between two of them.
-      const ofSlice = { id: runId, zoneGate, ...range, isPrepared: false };
+      const ofSlice = { id: runId, zoneGate, ...range, ownsStore: null };
       const { run, outcome } = await workOnStages(ofSlice, request, deps, held);
       const lease = held.leaseOf(merchantNo);
       await recordPublished(db, lease, outcome);

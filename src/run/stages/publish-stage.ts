@@ -18,6 +18,7 @@ export async function publishStage(work: MerchantWork, outcome: MerchantOutcome)
   const { request, deps, lease, merchantNo, runId, days, from, to, checked } = work;
   const foreign: ForeignManifest[] = [];
   outcome.publish = { ...NOTHING_PUBLISHED, foreign };
+  await work.ownsStore?.();
   const options = {
     ...{ ...deps, lease, merchantNo, runId, checked, lateness: days.lateness },
     publishedNow: outcome.publishedNow,

@@ -924,7 +924,7 @@ export interface Installation {
    */
   clock_off_at: Date | null;
   /**
-   * Distinguishes this database from every other one. The object store's mark names it; a restored backup keeps it.
+   * Identity of the database, which the mark of its store names. `statements adopt` makes a new one, so that the database it was copied from is refused.
    */
   id: Generated<string>;
   /**
@@ -943,6 +943,14 @@ export interface Installation {
    * When a process last began to search for runs that were killed or failed without a report.
    */
   runs_checked_at: Generated<Date>;
+  /**
+   * The turn that the mark of the store names; null before the first.
+   */
+  store_turn: string | null;
+  /**
+   * The turn that is being written into the mark; null where none is.
+   */
+  store_turn_next: string | null;
 }
 
 export interface LatenessCount {

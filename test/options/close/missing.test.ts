@@ -47,19 +47,22 @@ test('verify checks the days, and names the close as unread', async () => {
 });
 
 test('adopting takes the days over, and leaves the close with the reason', async () => {
-  const { db, holder, signal, objects, now } = other.deps();
-  const report = await without('close', () =>
-    underLeasesAsNeeded({ db, holder, signal }, (leaseOf, held) =>
+  const adopted = (by: Stage) => {
+    const { db, holder, signal, objects, now } = by.deps();
+    return underLeasesAsNeeded({ db, holder, signal }, (leaseOf, held) =>
       adoptStore({ db, leaseOf, objects, now, signal: held }),
-    ),
-  );
+    );
+  };
+  const report = await without('close', () => adopted(other));
   expect(report).toMatchObject({
     days: 4,
     statements: 8,
     closes: 0,
     left: [{ key: KEY, why: CLOSE_UNKNOWN }],
   });
+  const { db } = other.app.database;
   expect(await db.selectFrom('month_close').selectAll().execute()).toEqual([]);
+  await adopted(stage);
 });
 
 test('repairing writes the days again, and the close once the option is there', async () => {

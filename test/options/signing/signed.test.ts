@@ -390,13 +390,15 @@ test('a database that was restored to an earlier day goes on, and the chain stay
   expect(await problems(OURS.publicKey)).toEqual([]);
 });
 
+let adoptions = 0;
 function adopted(keyed: Keyed = {}) {
   const leases = new Map<string, Promise<Lease>>();
+  adoptions += 1;
   return adoptStore({
     ...{ db: database.db, objects: store, now: () => book.now, signal: new AbortController().signal },
     ...keyed,
     leaseOf: (name) => {
-      const wanted = { name: `adopt ${name}`, holder: 'other:2:-', ttlMs: 600_000 };
+      const wanted = { name: `adoption ${adoptions} of ${name}`, holder: 'other:2:-', ttlMs: 600_000 };
       const lease = leases.get(name) ?? acquireLease(database.db, wanted);
       leases.set(name, lease);
       return lease;
