@@ -1,28 +1,31 @@
 /** Commands that run until they are stopped. */
 import type { Logger } from 'pino';
-import { alertsOf } from '../run/alerts.ts';
+import { alertsOf, type Purpose } from '../run/alerts.ts';
 import type { PlatformApp } from '../run/app.ts';
 import type { Settings } from '../settings/settings.ts';
-import { stopSignal, withPlatform, type PlatformWork } from './context.ts';
+import { stopSignal, withPlatform } from './context.ts';
 import { metricsOf, withHealthPort } from './observed.ts';
 
 /** Does `work` until SIGTERM or Ctrl-C, while health checks and metrics are answered and alerts are sent. */
 export async function keepRunning(
   settings: Settings,
   work: (app: PlatformApp, log: Logger, signal: AbortSignal) => Promise<void>,
-  {
-    onFailure = null,
-    onEnd,
-  }: Pick<PlatformWork, 'onFailure'> & { readonly onEnd?: (log: Logger) => void } = {},
+  { purpose = 'night', onEnd }: { readonly purpose?: Purpose; readonly onEnd?: (log: Logger) => void } = {},
 ): Promise<void> {
   const metrics = await metricsOf(settings);
   const alerts = await alertsOf(settings);
   const observed = async (app: PlatformApp, log: Logger): Promise<void> => {
     const signal = stopSignal();
     await withHealthPort({ app, log, metrics, signal }, () =>
-      alerts === null ? work(app, log, signal) : alerts.withAlerting(app, log, () => work(app, log, signal)),
+      alerts === null
+        ? work(app, log, signal)
+        : alerts.withAlerting(app, log, () => work(app, log, signal), { purpose }),
     );
     onEnd?.(log);
   };
-  await withPlatform(settings, observed, { metrics, onFailure });
+  await withPlatform(settings, observed, {
+    metrics,
+    onFailure:
+      alerts === null ? null : (own, error, log) => alerts.reportNotStarted(own, error, log, purpose),
+  });
 }

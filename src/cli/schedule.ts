@@ -26,10 +26,7 @@ export function scheduleCommand(command: Command): void {
     .addHelpText('after', `\nJobs:\n${jobs.map(({ name, what }) => `  ${name}: ${what}`).join('\n')}`)
     .action(async (_flags: object, self: Command) => {
       const settings = platformSettings(self);
-      await keepRunning(settings, keepAll, {
-        onFailure: (await alertsOf(settings))?.reportNotStarted ?? null,
-        onEnd: (log) => log.info('schedule ended'),
-      });
+      await keepRunning(settings, keepAll, { onEnd: (log) => log.info('schedule ended') });
     });
 }
 

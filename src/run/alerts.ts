@@ -28,6 +28,10 @@ export type AlertKind = keyof typeof RUNBOOK_HEADINGS;
 /** An alert without its number. It holds no token and no personal data. */
 export interface AlertContent {
   readonly kind: AlertKind;
+  /** The lasting trouble that it reports, or the end of. Left out: something that happened once. */
+  readonly condition?: string;
+  /** `resolved`: the trouble is over. Left out: `firing`. */
+  readonly status?: 'firing' | 'resolved';
   readonly title: string;
   /** What happened, one sentence each; the first few where there are very many. */
   readonly sentences: readonly string[];
@@ -64,7 +68,7 @@ export interface Condition {
 /** Trouble that a long-running process sees itself. Each function throws what the database throws. */
 export interface Troubles {
   readonly raise: (condition: Condition, content: AlertContent) => Promise<unknown>;
-  /** It is over, and no one has to know. */
+  /** It is over; an alert says so. */
   readonly end: (name: string) => Promise<unknown>;
   readonly noteSeen: (name: string) => Promise<void>;
   /** Ends it if no process has seen it since then. */
@@ -74,6 +78,8 @@ export interface Troubles {
 export interface EndedRun {
   readonly runId: number;
   readonly command: RunCommand;
+  /** The scheduled job, or the command. */
+  readonly job: string;
   readonly exitCode: number;
   readonly reasons: readonly Reason[];
   /** Business days; null if the run is about none. */
@@ -121,8 +127,8 @@ export interface AlertingApp {
   readonly settings: SettingsWithoutPlatform;
 }
 
-/** What a process is there for: nights, or the taking in of results. */
-export type Purpose = 'night' | 'serve';
+/** What a process is there for: nights, work of the queue, or the taking in of results. */
+export type Purpose = 'night' | 'worker' | 'serve';
 
 export interface AlertingOptions {
   /** Default: nights. */

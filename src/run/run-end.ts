@@ -140,7 +140,12 @@ async function changesOf(
 }
 
 const endedRun = (request: ActiveRun['request'], report: RunReport, interrupted: boolean): EndedRun => ({
-  ...{ ...report, interrupted, isNightly: isNightlyRun(request) },
+  ...{
+    ...report,
+    interrupted,
+    isNightly: isNightlyRun(request),
+    job: request.scheduled?.job ?? request.command,
+  },
   // Elsewhere a busy merchant is no reason to end badly.
   busy: report.busy.filter((one) => !isGoodEnd(one.exitCode)).length,
   leftOut: report.busy.length,

@@ -128,6 +128,7 @@ describe('job', () => {
     const alerts = runAlerts({
       targets: [target.key],
       direct: () => Promise.resolve(),
+      directlySent: () => Promise.resolve(new Map()),
       onSuccess: () => Promise.resolve(),
       onProblem: (error: unknown) => {
         throw error;

@@ -1,4 +1,4 @@
-/** What people read of an alert. Pure. */
+/** What people and their tools read of an alert. Pure. */
 import { RUNBOOK_HEADINGS, type AlertContent } from '../../run/alerts.ts';
 
 export interface Alert extends AlertContent {
@@ -7,10 +7,25 @@ export interface Alert extends AlertContent {
   readonly raisedAt: Date;
 }
 
+export const statusOf = ({ status = 'firing' }: AlertContent): 'firing' | 'resolved' => status;
+
+/**
+ * By which a receiver finds the alerts of one trouble, from its begin to its end; of something that happened once it is the
+ * alert's own. `installation` tells one daybook from another.
+ */
+export const dedupKeyOf = ({ id, condition }: Alert, installation: string): string =>
+  `daybook/${installation}/${(condition ?? id).replaceAll(' ', '-')}`;
+
+/** What people read first. */
+export const headlineOf = (alert: Alert): string =>
+  statusOf(alert) === 'resolved' ? `resolved: ${alert.title}` : alert.title;
+
 /** The document that a webhook gets. Its keys are promised in docs/reference. */
-export const documentOf = (alert: Alert) => ({
+export const documentOf = (alert: Alert, installation: string) => ({
   version: 1,
   id: alert.id,
+  dedup_key: dedupKeyOf(alert, installation),
+  status: statusOf(alert),
   kind: alert.kind,
   title: alert.title,
   text: alert.sentences.join('\n'),
@@ -56,11 +71,11 @@ const mrkdwn = (text: string) =>
 export function slackDocument(alert: Alert) {
   const lines = linesOf(alert);
   return {
-    text: escaped(`daybook: ${alert.title}`),
+    text: escaped(`daybook: ${headlineOf(alert)}`),
     blocks: [
       {
         type: 'header',
-        text: { type: 'plain_text', text: cut(`daybook: ${alert.title}`, HEADER_CHARACTERS_MAX) },
+        text: { type: 'plain_text', text: cut(`daybook: ${headlineOf(alert)}`, HEADER_CHARACTERS_MAX) },
       },
       ...mrkdwn(alert.sentences.join('\n')),
       ...mrkdwn(lines.slice(alert.sentences.length + 1).join('\n')),

@@ -6,6 +6,7 @@ import { ABOUT_NO_MERCHANT, type AlertContent } from '../../run/alerts.ts';
 import { clockOf } from '../../run/app.ts';
 import { EXIT, UsageError } from '../../run/verdict/exit-codes.ts';
 import { sendDirect } from './deliver.ts';
+import { headlineOf, statusOf } from './alert.ts';
 import { alertOf, listAlerts, type DeliveryRow, type ListedAlert } from './outbox.ts';
 import { targetsOf, type Target } from './targets.ts';
 
@@ -60,10 +61,23 @@ const nameOf = (key: string, targets: readonly Target[]): string =>
   targets.find((target) => target.key === key)?.name ?? `${key.split(' ')[0] ?? ''}, no longer set`;
 
 function documentOf(listed: ListedAlert, targets: readonly Target[]) {
-  const { id, kind, title, sentences, todo, merchants, merchantCount, days, since, runId, raisedAt } =
-    alertOf(listed);
+  const alert = alertOf(listed);
+  const { id, kind, title, sentences, todo, merchants, merchantCount, days, since, runId, raisedAt } = alert;
   return {
-    ...{ id, kind, title, sentences, todo, merchants, merchantCount, days, since, runId, raisedAt },
+    ...{
+      id,
+      kind,
+      status: statusOf(alert),
+      title,
+      sentences,
+      todo,
+      merchants,
+      merchantCount,
+      days,
+      since,
+      runId,
+      raisedAt,
+    },
     deliveries: listed.deliveries.map((one) => ({ ...one, target: nameOf(one.target, targets) })),
   };
 }
@@ -80,7 +94,7 @@ const listText = (listed: readonly ListedAlert[], targets: readonly Target[], ti
       listed.map((one) => [
         times.at(one.raisedAt),
         one.kind,
-        alertOf(one).title,
+        headlineOf(alertOf(one)),
         one.deliveries
           .map((delivery) => `${nameOf(delivery.target, targets)}: ${stateText(delivery)}`)
           .join('; '),

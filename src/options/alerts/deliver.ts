@@ -150,9 +150,19 @@ export async function sendDirectOnceADay(
   const agoMs = sentAt === null ? -1 : now.getTime() - sentAt.getTime();
   if (agoMs >= 0 && agoMs < REPEAT_AFTER_MS) return [];
   const results = await sendDirect(targets, content, sending);
-  if (results.some(({ problem }) => problem === null))
-    await rememberTime(dataDir, FILE, now).catch(() => undefined);
+  if (results.some(({ problem }) => problem === null)) {
+    const known = [...(await directlySent(dataDir)).keys()];
+    const conditions = new Set([...known, ...(content.condition === undefined ? [] : [content.condition])]);
+    await rememberTime(dataDir, FILE, now, [...conditions]).catch(() => undefined);
+  }
   return results;
+}
+
+/** The lasting trouble that was reported so, and when. */
+export async function directlySent(dataDir: string): Promise<ReadonlyMap<string, Date>> {
+  const at = await rememberedTime(dataDir, FILE);
+  const [, ...conditions] = (await readFile(join(dataDir, FILE), 'utf8').catch(() => '')).split('\n');
+  return new Map(at === null ? [] : conditions.filter((name) => name !== '').map((name) => [name, at]));
 }
 
 export const forgetDirectlySent = (dataDir: string): Promise<void> =>
@@ -166,11 +176,17 @@ export const recordLastSuccess = (dataDir: string, at: Date): Promise<void> =>
   rememberTime(dataDir, LAST_GOOD_FILE, at);
 
 async function rememberedTime(dataDir: string, file: string): Promise<Date | null> {
-  const at = Date.parse(await readFile(join(dataDir, file), 'utf8').catch(() => ''));
+  const text = await readFile(join(dataDir, file), 'utf8').catch(() => '');
+  const at = Date.parse(text.split('\n')[0]!);
   return Number.isNaN(at) ? null : new Date(at);
 }
 
-async function rememberTime(dataDir: string, file: string, at: Date): Promise<void> {
+async function rememberTime(
+  dataDir: string,
+  file: string,
+  at: Date,
+  conditions: readonly string[] = [],
+): Promise<void> {
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
-  await writeFile(join(dataDir, file), at.toISOString());
+  await writeFile(join(dataDir, file), [at.toISOString(), ...conditions].join('\n'));
 }

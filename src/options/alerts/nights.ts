@@ -22,26 +22,29 @@ export const KEYS = 'keys';
 /** How grave a failed night is: a fault more than anything else. */
 export const gradeOf = (exitCode: number | null): number => (exitCode === EXIT.fault ? 2 : 1);
 
-type RunEnded = Pick<EndedRun, 'runId' | 'exitCode' | 'reasons' | 'from' | 'to'>;
+type RunEnded = Pick<EndedRun, 'runId' | 'job' | 'exitCode' | 'reasons' | 'from' | 'to'>;
 
 export interface Undone {
   readonly count: number;
   readonly merchants: readonly string[];
 }
 
+/** `nightly run 7`; the command `run` needs no name in front. */
+const runName = (job: string, runId: number): string => `${job === 'run' ? '' : `${job} `}run ${runId}`;
+
 const distinct = (names: readonly string[]): string[] => [...new Set(names)];
 
 const daysOf = ({ from, to }: RunEnded): string[] => distinct([from, to].filter((day) => day !== null));
 
 export function runFailed(ended: RunEnded, undone: Undone): AlertContent {
-  const { runId, exitCode, reasons } = ended;
+  const { runId, job, exitCode, reasons } = ended;
   const grave = reasons.filter((reason) => !isGoodEnd(reason.exitCode));
   const how = exitCode === EXIT.fault ? 'internal error' : 'incomplete';
   const who = undone.count === 0 ? '' : `, ${counted(undone.count, 'merchant is', 'merchants are')} not done`;
   const todos = distinct(grave.flatMap(({ todo }) => todo ?? []));
   return {
     kind: 'failed-night',
-    title: `run ${runId} failed (exit ${exitCode}, ${how})${who}`,
+    title: `${runName(job, runId)} failed (exit ${exitCode}, ${how})${who}`,
     sentences: [
       ...(undone.count === 0 ? [] : [`Not done: ${firstNamed(undone.merchants, NAMED_MAX, undone.count)}.`]),
       ...firstSentences(distinct(grave.map(({ what }) => what)), `\`daybook runs ${runId}\``),
@@ -61,7 +64,7 @@ export const runKilled = (run: {
   readonly zone: string;
 }): AlertContent => ({
   kind: 'failed-night',
-  title: `run ${run.id} (${run.command}) was killed`,
+  title: `${runName(run.command, run.id)} was killed`,
   sentences: [
     `It began ${wallTime(run.startedAt.getTime(), run.zone)} (${run.zone}) and was killed, or its machine went down, before ` +
       'it could record an end.',
@@ -73,7 +76,7 @@ export const runKilled = (run: {
 
 export const recovered = (ended: RunEnded, since: Date, zone: string): AlertContent => ({
   kind: 'recovered',
-  title: `run ${ended.runId} ended well, after trouble since ${wallTime(since.getTime(), zone)}`,
+  title: `${runName(ended.job, ended.runId)} ended well, after trouble since ${wallTime(since.getTime(), zone)}`,
   sentences: [
     `The failure reported since ${wallTime(since.getTime(), zone)} (${zone}) is over: all merchants are done.`,
   ],
@@ -86,8 +89,10 @@ export const recovered = (ended: RunEnded, since: Date, zone: string): AlertCont
 
 const KEY_PROBLEMS = [SecretKeyWrong, SecretUnreadable, UnknownSecretKey];
 
-/** Trouble with `serve`. It is over once one listens. */
+/** Trouble with `serve`, and with a worker. It is over once one begins. */
 export const SERVE = 'serve';
+export const WORKER = 'worker';
+const CONDITION: Readonly<Record<Purpose, string>> = { night: NIGHT, worker: WORKER, serve: SERVE };
 
 export function notStarted(
   error: unknown,
@@ -101,11 +106,11 @@ export function notStarted(
       : error instanceof Error
         ? error.message
         : String(error);
-  const name = isKey ? KEYS : purpose === 'serve' ? SERVE : NIGHT;
+  const name = isKey ? KEYS : CONDITION[purpose];
   const headline = isKey ? KEY_PROBLEM : ABOUT[purpose](exitCode);
   return {
     condition: { name, grade: gradeOf(exitCode), count: 0 },
-    content: { ...headline, sentences: [sentence], ...ABOUT_NO_MERCHANT },
+    content: { ...headline, sentences: [sentence], ...ABOUT_NO_MERCHANT, condition: name },
   };
 }
 
@@ -122,6 +127,11 @@ const ABOUT: Readonly<Record<Purpose, (exitCode: number) => Headline>> = {
     kind: 'failed-night',
     title: `daybook could not begin (exit ${exitCode})`,
     todo: '`daybook doctor` names the problem and its fix; nothing was changed',
+  }),
+  worker: (exitCode) => ({
+    kind: 'failed-night',
+    title: `daybook worker could not begin (exit ${exitCode})`,
+    todo: '`daybook doctor` names the problem and its fix; other workers go on with the queue',
   }),
   serve: (exitCode) => ({
     kind: 'not-serving',

@@ -1,11 +1,18 @@
 /** The outbox of alerts: what is to be sent to which target, what became of it, and lasting trouble that is reported again. */
 import { randomUUID } from 'node:crypto';
-import { sql, type Kysely } from 'kysely';
+import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { arrayLiteral } from '../../store/engine/database.ts';
 import { DATABASE_NOW, inMs } from '../../store/engine/lease.ts';
 import type { DB } from '../../store/engine/schema.ts';
 import { storableJson } from '../../ledger/text.ts';
-import type { AlertContent, AlertKind, Condition, Troubles, Undelivered } from '../../run/alerts.ts';
+import {
+  ABOUT_NO_MERCHANT,
+  type AlertContent,
+  type AlertKind,
+  type Condition,
+  type Troubles,
+  type Undelivered,
+} from '../../run/alerts.ts';
 import type { Alert } from './alert.ts';
 
 const GIVE_UP_AFTER_MS = 24 * 3_600_000;
@@ -158,7 +165,7 @@ export async function raiseCondition(
   if (since === null) return false;
   const isReminder = since.getTime() < raising.now.getTime();
   const title = isReminder ? `still: ${content.title}` : content.title;
-  await raise(trx, { ...content, title, since }, raising);
+  await raise(trx, { ...content, title, since, condition: condition.name }, raising);
   return true;
 }
 
@@ -195,11 +202,9 @@ async function noteSeen(db: Kysely<DB>, name: string, now: Date): Promise<void> 
   await db.updateTable('alert_condition').set({ seen_at: now }).where('name', '=', name).execute();
 }
 
-async function endUnseen(db: Kysely<DB>, name: string, since: Date): Promise<void> {
-  await sql`
-    DELETE FROM alert_condition WHERE name = ${name} AND coalesce(seen_at, reported_at) <= ${since}`.execute(
-    db,
-  );
+async function endUnseen(db: Kysely<DB>, name: string, since: Date, raising: Raising): Promise<void> {
+  const isUnseen = sql<boolean>`coalesce(seen_at, reported_at) <= ${since}`;
+  await endConditions(db, [name], raising, { isOver: isUnseen });
 }
 
 export type WatchdogCheck = 'nights' | 'runs';
@@ -222,17 +227,47 @@ export async function claimWatchdogCheck(
 export const troublesOf = (db: Kysely<DB>, raising: Raising): Troubles => ({
   raise: (condition, content) =>
     db.transaction().execute((trx) => raiseCondition(trx, condition, content, raising)),
-  end: (name) => endConditions(db, [name]),
+  end: (name) => endConditions(db, [name], raising),
   noteSeen: (name) => noteSeen(db, name, raising.now),
-  endUnseen: (name, since) => endUnseen(db, name, since),
+  endUnseen: (name, since) => endUnseen(db, name, since, raising),
 });
 
-/** Records that these are over. Returns the start of the longest one; null if there was none. */
-export async function endConditions(trx: Kysely<DB>, names: readonly string[]): Promise<Date | null> {
-  const { rows } = await sql<{ since: Date }>`
-    DELETE FROM alert_condition WHERE name = ANY (${arrayLiteral(names)}::text[]) RETURNING since`.execute(
-    trx,
-  );
-  const times = rows.map(({ since }) => since.getTime());
-  return times.length === 0 ? null : new Date(Math.min(...times));
+interface Ending {
+  /** Words the alert; if left out, it has the title of the last one of the trouble. */
+  readonly content?: (since: Date) => AlertContent;
+  /** Ends only those for which this holds; if left out, all. */
+  readonly isOver?: RawBuilder<boolean>;
+  /** Trouble that was reported without the database, and since when, by its name. */
+  readonly direct?: ReadonlyMap<string, Date>;
 }
+
+/** Records that these are over, and raises one alert for each that was reported. */
+export async function endConditions(
+  db: Kysely<DB>,
+  names: readonly string[],
+  raising: Raising,
+  { content, isOver = sql<boolean>`true`, direct = new Map() }: Ending = {},
+): Promise<void> {
+  const { rows } = await sql<{ name: string; since: Date; title: string | null }>`
+    WITH ended AS (
+      DELETE FROM alert_condition WHERE name = ANY (${arrayLiteral(names)}::text[]) AND ${isOver} RETURNING name, since
+    )
+    SELECT name, since, (
+      SELECT content ->> 'title' FROM alert WHERE content ->> 'condition' = name ORDER BY raised_at DESC LIMIT 1
+    ) AS title FROM ended`.execute(db);
+  const known = new Set(rows.map(({ name }) => name));
+  const unknown = [...direct].filter(([name]) => names.includes(name) && !known.has(name));
+  const ended = [...rows, ...unknown.map(([name, since]) => ({ name, since, title: null }))];
+  for (const { name, since, title } of ended) {
+    const worded = content?.(since) ?? over(title ?? `trouble with ${name}`, since);
+    await raise(db, { ...worded, since, condition: name, status: 'resolved' }, raising);
+  }
+}
+
+const over = (title: string, since: Date): AlertContent => ({
+  ...ABOUT_NO_MERCHANT,
+  kind: 'recovered',
+  title: title.replace(/^still: /, ''),
+  sentences: [`The trouble reported since ${since.toISOString()} is over.`],
+  todo: 'nothing',
+});

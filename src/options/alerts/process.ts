@@ -12,14 +12,22 @@ import { EmbeddedDatabaseBusy, isDatabaseTrouble } from '../../store/engine/erro
 import { LeaseHeld } from '../../store/engine/lease.ts';
 import {
   deliverDue,
+  directlySent,
   forgetDirectlySent,
   keepAlerting,
   lastSuccess,
   recordLastSuccess,
   sendDirectOnceADay,
 } from './deliver.ts';
-import { notStarted, SERVE } from './nights.ts';
-import { claimWatchdogCheck, raiseCondition, troublesOf, undelivered, type WatchdogCheck } from './outbox.ts';
+import { notStarted, SERVE, WORKER } from './nights.ts';
+import {
+  claimWatchdogCheck,
+  endConditions,
+  raiseCondition,
+  troublesOf,
+  undelivered,
+  type WatchdogCheck,
+} from './outbox.ts';
 import { openRunAlerts } from './run-end.ts';
 import { targetsOf } from './targets.ts';
 import { checkForMissedRun, checkForUnfinishedRuns } from './watch.ts';
@@ -96,11 +104,25 @@ function checksOf(
   let hasBegun = false;
   return async () => {
     const troubles = troublesOf(database.db, { targets: keys, now: now() });
-    if (purpose === 'serve' && !hasBegun) await troubles.end(SERVE);
+    if (purpose !== 'night' && !hasBegun)
+      await endNotStarted(app, keys, purpose === 'serve' ? SERVE : WORKER);
     hasBegun = true;
     await check?.(troubles);
-    await runWatchdog(app, { seesRuns: purpose === 'night' });
+    await runWatchdog(app, { seesRuns: purpose !== 'serve' });
   };
+}
+
+/** A process has begun, after one that could not. */
+async function endNotStarted(
+  { database: { db }, now, settings: { dataDir } }: AlertingApp,
+  targets: readonly string[],
+  condition: string,
+): Promise<void> {
+  const direct = await directlySent(dataDir);
+  await db
+    .transaction()
+    .execute((trx) => endConditions(trx, [condition], { targets, now: now() }, { direct }));
+  if (direct.has(condition)) await forgetDirectlySent(dataDir).catch(() => undefined);
 }
 
 /** As `Alerts` says. Without alert targets, it only works. */

@@ -8,7 +8,7 @@ import { isLostOrRolledBack, retry } from '../../store/engine/retry.ts';
 import type { DB } from '../../store/engine/schema.ts';
 import { undoneInRun } from '../../store/tasks.ts';
 import { noteBreaks } from './breaks.ts';
-import { forgetDirectlySent, recordLastSuccess, sendDirectOnceADay } from './deliver.ts';
+import { directlySent, forgetDirectlySent, recordLastSuccess, sendDirectOnceADay } from './deliver.ts';
 import { askBeforehand, noteEvents, sayEvents, type Answers } from './event-alerts.ts';
 import { gradeOf, KEYS, MISSED, NIGHT, recovered, runFailed, type Undone } from './nights.ts';
 import { endConditions, raise, raiseCondition, type Raising } from './outbox.ts';
@@ -19,6 +19,8 @@ export interface Receivers {
   readonly targets: readonly string[];
   /** Sends without the database, which is away. Never rejects. */
   readonly direct: (content: AlertContent) => Promise<void>;
+  /** What was sent so, and is not known to be over: the time of each by its condition. Never rejects. */
+  readonly directlySent: () => Promise<ReadonlyMap<string, Date>>;
   /** Called if an alert could not be stored; the run goes on. */
   readonly onProblem: (error: unknown) => void;
   /** Tells whoever waits for good nights. Never rejects. */
@@ -47,21 +49,23 @@ export async function finishAlerting(
     statementMsMax = STATEMENT_MS_MAX,
   }: FinishOptions & { readonly statementMsMax?: number },
 ): Promise<boolean> {
-  const { targets, direct, onProblem, onSuccess } = alerts;
+  const { targets, direct, directlySent, onProblem, onSuccess } = alerts;
   const answers: Answers = targets.length === 0 || isAway ? new Map() : await askBeforehand(db, onProblem);
   const recordAndRaise = (): Promise<boolean> =>
     db.transaction().execute(async (trx) => {
       if (targets.length > 0)
         await sql`SET LOCAL statement_timeout = ${sql.lit(statementMsMax)}`.execute(trx);
       const isDone = await finish(trx);
-      if (isDone && targets.length > 0) await raiseAtEnd(trx, ended, { targets, now: now(), zone, answers });
+      if (isDone && targets.length > 0)
+        await raiseAtEnd(trx, ended, { targets, now: now(), zone, answers, direct: await directlySent() });
       return isDone;
     });
   const recordAlone = async (): Promise<boolean> => {
     const [end] = await Promise.allSettled([finish(db)]);
     const isDone = end.status === 'fulfilled' && end.value;
     const hasFailed = end.status === 'rejected';
-    if (isFailedRun(ended) && (isDone || hasFailed)) await direct(runFailed(ended, NONE_UNDONE));
+    if (isFailedRun(ended) && (isDone || hasFailed))
+      await direct({ ...runFailed(ended, NONE_UNDONE), condition: conditionOf(ended.command) });
     if (hasFailed && !isAway) throw end.reason;
     return isDone;
   };
@@ -88,7 +92,16 @@ const isGoodRun = ({ isNightly, exitCode, leftOut }: EndedRun): boolean =>
 async function raiseAtEnd(
   trx: Transaction<DB>,
   ended: EndedRun,
-  { zone, answers, ...raising }: Raising & { readonly zone: string; readonly answers: Answers },
+  {
+    zone,
+    answers,
+    direct,
+    ...raising
+  }: Raising & {
+    readonly zone: string;
+    readonly answers: Answers;
+    readonly direct: ReadonlyMap<string, Date>;
+  },
 ): Promise<void> {
   const { runId, command, exitCode } = ended;
   if (isFailedRun(ended)) {
@@ -97,8 +110,7 @@ async function raiseAtEnd(
     await raiseCondition(trx, condition, runFailed(ended, undone), raising);
   } else if (isGoodRun(ended)) {
     const over = command === 'run' ? [NIGHT, MISSED, KEYS] : [conditionOf(command)];
-    const since = await endConditions(trx, over);
-    if (since !== null) await raise(trx, recovered(ended, since, zone), raising);
+    await endConditions(trx, over, raising, { content: (since) => recovered(ended, since, zone), direct });
   }
   for (const content of await sayEvents(trx, raising.now, { runId, zone, answers }))
     await raise(trx, content, raising);
@@ -122,6 +134,7 @@ function receiversOf(
       for (const { target, problem } of await sendDirectOnceADay(targets, content, { dataDir, now }))
         if (problem !== null) onProblem(new Error(`${target}: ${problem}`));
     },
+    directlySent: () => directlySent(dataDir),
     onSuccess: async () => {
       await forgetDirectlySent(dataDir).catch(onProblem);
       if (databaseUrl === null) await recordLastSuccess(dataDir, now()).catch(onProblem);

@@ -1,7 +1,7 @@
 /** The places that alerts go to, from the settings: webhooks and mail, each tried once in bounded time. */
 import { createHmac, createHash } from 'node:crypto';
 import type { SettingsWithoutPlatform, AlertSettings } from '../../settings/settings.ts';
-import { type Alert, documentOf, slackDocument, linesOf } from './alert.ts';
+import { type Alert, dedupKeyOf, documentOf, headlineOf, linesOf, slackDocument } from './alert.ts';
 import type { Webhook } from '../../settings/values/addresses.ts';
 import { isLoopback } from '../../host/addresses.ts';
 import { loadFor } from '../../host/packages.ts';
@@ -20,11 +20,14 @@ export interface Target {
 export function targetsOf({
   alerts: { webhooks, secret, mail },
   allowInsecure,
-}: Pick<SettingsWithoutPlatform, 'alerts' | 'allowInsecure'>): Target[] {
+  statementsUrl,
+}: Pick<SettingsWithoutPlatform, 'alerts' | 'allowInsecure' | 'statementsUrl'>): Target[] {
+  // Known also while the database is away, and the same for all processes that publish to one store.
+  const installation = fingerprintOf(statementsUrl);
   const hooks = webhooks.map((webhook, index): Target => ({
     key: `${webhook.kind} ${fingerprintOf(webhook.url)}`,
     name: `DAYBOOK_ALERT_URL ${index + 1} (${webhook.kind})`,
-    send: (alert, sending) => postAlert(webhook, alert, { ...sending, secret }),
+    send: (alert, sending) => postAlert(webhook, alert, { ...sending, secret, installation }),
   }));
   const different = hooks.filter(({ key }, index) => hooks.findIndex((one) => one.key === key) === index);
   if (mail === null) return different;
@@ -34,7 +37,7 @@ export function targetsOf({
     {
       key: 'mail',
       name: 'DAYBOOK_ALERT_MAIL_TO',
-      send: (alert, sending) => mailAlert(mail, alert, { ...sending, mayBeOpen }),
+      send: (alert, sending) => mailAlert(mail, alert, { ...sending, mayBeOpen, installation }),
     },
   ];
 }
@@ -61,6 +64,11 @@ export interface Sending {
   readonly took?: readonly string[];
 }
 
+interface OfInstallation {
+  /** A fingerprint of the store that this installation publishes to. */
+  readonly installation: string;
+}
+
 function signatureOf(secret: string, body: string, now: Date): string {
   const seconds = Math.floor(now.getTime() / 1_000);
   const digest = createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex');
@@ -71,9 +79,9 @@ function signatureOf(secret: string, body: string, now: Date): string {
 export function postAlert(
   { kind, url }: Webhook,
   alert: Alert,
-  { secret, ...sending }: Sending & { readonly secret: string | null },
+  { secret, installation, ...sending }: Sending & OfInstallation & { readonly secret: string | null },
 ): Promise<Sent> {
-  const body = JSON.stringify(kind === 'slack' ? slackDocument(alert) : documentOf(alert));
+  const body = JSON.stringify(kind === 'slack' ? slackDocument(alert) : documentOf(alert, installation));
   const signed =
     kind === 'slack' || secret === null
       ? {}
@@ -138,7 +146,12 @@ const MAIL = 'alerts by mail';
 async function mailAlert(
   { to, from, smtpUrl }: NonNullable<AlertSettings['mail']>,
   alert: Alert,
-  { timeoutMs, mayBeOpen, took = [] }: Sending & { readonly mayBeOpen: boolean },
+  {
+    timeoutMs,
+    mayBeOpen,
+    took = [],
+    installation,
+  }: Sending & OfInstallation & { readonly mayBeOpen: boolean },
 ): Promise<Sent> {
   const all = await asSent(to);
   const left = all.filter((address) => !took.includes(fingerprintOf(address)));
@@ -162,9 +175,11 @@ async function mailAlert(
       from,
       to: all.map((address) => ({ name: '', address })),
       envelope: { from, to: left },
-      subject: `daybook: ${alert.title}`,
+      subject: `daybook: ${headlineOf(alert)}`,
       text: linesOf(alert).join('\n'),
       messageId: `<${alert.id}@daybook>`,
+      // A mailbox shows the alerts of one trouble as one conversation.
+      references: `<${dedupKeyOf(alert, installation)}@daybook>`,
       headers: { 'Daybook-Alert-Id': alert.id, 'Auto-Submitted': 'auto-generated' },
       signal,
     });

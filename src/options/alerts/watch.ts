@@ -59,14 +59,17 @@ export async function checkForUnfinishedRuns(
     const content =
       run.state === 'killed'
         ? runKilled({ ...run, zone })
-        : runFailed({ runId, exitCode: exitCode!, reasons: reasonsOf(run), from, to }, left);
+        : runFailed(
+            { runId, job: run.command, exitCode: exitCode!, reasons: reasonsOf(run), from, to },
+            left,
+          );
     const condition = { name: nameOf(run), grade: gradeOf(exitCode), count: left.count };
     await db.transaction().execute((trx) => raiseCondition(trx, condition, content, options));
   }
-  // A good night ends its own trouble and says so; the other jobs are only crossed off.
+  // A good night ends its own trouble.
   const names = undone.map(nameOf);
   const over = otherJobs.map((job) => `job ${job}`).filter((name) => !names.includes(name));
-  if (over.length > 0) await endConditions(db, over);
+  if (over.length > 0) await db.transaction().execute((trx) => endConditions(trx, over, options));
 }
 
 /** The reasons as the run stored them, or its sentences where it stored no more. */

@@ -57,7 +57,7 @@ export async function finishQueuedRun(runId: number, deps: FinishDeps): Promise<
   };
   const ended = {
     ...{ runId, command, exitCode, reasons, from: run.from, to: run.to, interrupted: false },
-    ...{ isNightly: isNightlyRun(request), busy: 0, leftOut: 0 },
+    ...{ isNightly: isNightlyRun(request), job: request.scheduled?.job ?? command, busy: 0, leftOut: 0 },
   };
   const isFinished = await recordEnd(deps, ended, figures, { ifOpen: true });
   if (isFinished)

@@ -37,8 +37,11 @@ export function workerCommand(command: Command): void {
         'what it can and gives the rest back.',
     )
     .action(({ atOnce, untilEmpty = false }: WorkerFlags, self: Command) =>
-      keepRunning(platformSettings(self), (app, log, signal) =>
-        workOnQueue(app, log, { atOnce: atOnce ?? app.settings.merchantsAtOnce, untilEmpty, signal }),
+      keepRunning(
+        platformSettings(self),
+        (app, log, signal) =>
+          workOnQueue(app, log, { atOnce: atOnce ?? app.settings.merchantsAtOnce, untilEmpty, signal }),
+        { purpose: 'worker' },
       ),
     );
 }

@@ -17,7 +17,13 @@ const { merchantNo } = MERCHANT;
 let stage: Stage;
 let alerts: Receivers;
 beforeEach(() => {
-  alerts = { targets: ['json 1'], direct: vi.fn(), onProblem: vi.fn(), onSuccess: vi.fn() };
+  alerts = {
+    targets: ['json 1'],
+    direct: vi.fn(),
+    directlySent: () => Promise.resolve(new Map()),
+    onProblem: vi.fn(),
+    onSuccess: vi.fn(),
+  };
 });
 afterEach(() => stage.close());
 
@@ -37,7 +43,16 @@ async function reviseDay(db: Kysely<DB>, day: string): Promise<void> {
     VALUES ('amendment', ${day}, ${merchantNo}, ${JSON.stringify(detail)}::jsonb, now())`.execute(db);
 }
 const failed: EndedRun = {
-  ...{ runId: 1, command: 'run', exitCode: 4, from: FROM, to: TO, isNightly: true, interrupted: false },
+  ...{
+    runId: 1,
+    command: 'run',
+    job: 'nightly',
+    exitCode: 4,
+    from: FROM,
+    to: TO,
+    isNightly: true,
+    interrupted: false,
+  },
   ...{ busy: 0, leftOut: 0, reasons: [{ exitCode: 4, what: 'refused', todo: null }] },
 };
 

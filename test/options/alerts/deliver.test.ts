@@ -46,6 +46,7 @@ const targetsAt = (...hooks: readonly Receiver[]): Target[] =>
       ...{ secret: 'a secret of the receiver', mail: null, pingUrl: null },
     },
     allowInsecure: [],
+    statementsUrl: 's3://statements',
   });
 const deliver = (targets: readonly Target[], db = database.db) =>
   deliverDue({ db, targets, now: () => NOW, onFailed: (one) => failed.push(one), timeoutMs: 2_000 });

@@ -32,6 +32,7 @@ const tell = (hours: number) =>
     targetsOf({
       alerts: { webhooks: [{ kind: 'json', url: hook.url }], secret: null, mail: null, pingUrl: null },
       allowInsecure: [],
+      statementsUrl: 's3://statements',
     }),
     CONTENT,
     { dataDir: join(folder, 'made', 'when needed'), now: () => new Date(hours * HOUR_MS) },

@@ -17,6 +17,7 @@ const targets = ['json 1'];
 const alerts = runAlerts({
   targets,
   direct: () => Promise.resolve(),
+  directlySent: () => Promise.resolve(new Map()),
   onSuccess: () => Promise.resolve(),
   onProblem: (error) => {
     throw error;

@@ -10,7 +10,10 @@ import { targetsOf } from '../../../src/options/alerts/targets.ts';
 import { PlatformRejected } from '../../../src/platform/errors.ts';
 import { checkForMissedRun, checkForUnfinishedRuns } from '../../../src/options/alerts/watch.ts';
 import type { RunDeps, RunRequest } from '../../../src/run/active-run.ts';
-import type { EndedRun } from '../../../src/run/alerts.ts';
+import { pino } from 'pino';
+import { alertsOfCommands } from '../../../src/options/alerts/process.ts';
+import type { EndedRun, Purpose } from '../../../src/run/alerts.ts';
+import { DatabaseUnreachable } from '../../../src/store/engine/errors.ts';
 import { oldestMs } from '../../../src/run/schedule/due.ts';
 import { isLeftToOthers } from '../../../src/run/verdict/exit-codes.ts';
 import type { ScenarioInput } from '../../../src/options/sandbox/scenario.ts';
@@ -35,6 +38,7 @@ import {
 import { shortAndLong } from '../../support/short-and-long.ts';
 
 const { merchantNo } = MERCHANT;
+const LOG = pino({ level: 'silent' });
 let stage: Stage;
 let hook: Receiver;
 let pings: Receiver;
@@ -195,7 +199,7 @@ describe('a failed night', () => {
     expect(await reported()).toMatchObject([
       {
         kind: 'failed-night',
-        title: 'run 2 (nightly) was killed',
+        title: 'nightly run 2 was killed',
         text: expect.stringContaining('It began 2026-03-06 01:30 (Asia/Shanghai) and was killed'),
       },
     ]);
@@ -235,6 +239,100 @@ test('a night that was missed is told once, once a day, and is over with the nex
   expect(await reported()).toMatchObject([{ title: expect.stringMatching(/^still: /) }]);
   await night();
   expect(kinds(await reported())).toEqual(['recovered']);
+});
+
+describe('the alerts of one trouble', () => {
+  const begun = () => withAlerting(() => Promise.resolve());
+  const withAlerting = (work: () => Promise<void>, purpose: Purpose = 'night') =>
+    alertsOfCommands.withAlerting(stage.app, LOG, work, { purpose });
+  const states = (documents: readonly Record<string, unknown>[]): unknown[] =>
+    documents.map(({ dedup_key: key, status }) => [key, status]);
+  const key = (condition: string): unknown =>
+    expect.stringMatching(new RegExp(`^daybook/[0-9a-f]{12}/${condition}$`)) as unknown;
+
+  test('have one key from its begin to its end, which comes once; so have those of two that end together', async () => {
+    await open();
+    await range();
+    await night({}, downFor([merchantNo], refused));
+    const failed = await reported();
+    expect(states(failed)).toEqual([[key('night'), 'firing']]);
+    stage.setNow('2026-03-08T03:31:00+08:00');
+    await checkForMissedRun(dbOf(), [merchantNo], {
+      ...{ targets: targetKeys(), now: stage.app.now(), zone: ZONE, maxAgeMs: 1 },
+    });
+    await night({}, downFor([merchantNo], refused));
+    const more = await reported();
+    expect(states(more)).toEqual(expect.arrayContaining([[key('night'), 'firing']]));
+    const conditions = new Set([...failed, ...more].map((one) => one['dedup_key']));
+    await night();
+    const over = await reported();
+    expect(new Set(over.map((one) => one['dedup_key']))).toEqual(conditions);
+    expect(over.map(({ kind, status }) => [kind, status])).toEqual(over.map(() => ['recovered', 'resolved']));
+    expect(over).toHaveLength(conditions.size);
+    await night();
+    expect(await reported()).toEqual([]);
+  });
+
+  test('of what happened once have a key of their own', async () => {
+    const gap = {
+      what: 'missing',
+      merchant: merchantNo,
+      currency: 'USD',
+      day: '2026-03-03',
+      nth: 5,
+    } as const;
+    await open({ planted: [gap] });
+    await range();
+    const [found] = await reported();
+    expect(states([found!])).toEqual([[key(String(found!['id'])), 'firing']]);
+  });
+
+  test.each([
+    ['worker', 'daybook worker could not begin (exit 70)'],
+    ['serve', 'daybook serve could not begin (exit 70)'],
+  ] as const)('a %s that could not begin is resolved once one begins', async (purpose, title) => {
+    await open();
+    await range();
+    await reported();
+    const before = hook.received.length;
+    await alertsOfCommands.reportNotStarted(stage.app.settings, new Error('no'), LOG, purpose);
+    await withAlerting(() => Promise.resolve(), purpose);
+    await begun();
+    const sent = hook.documents().slice(before);
+    expect(sent).toMatchObject([
+      { title, dedup_key: key(purpose), status: 'firing' },
+      { title, dedup_key: key(purpose), status: 'resolved', kind: 'recovered' },
+    ]);
+  });
+
+  test('what was reported while the database was away is resolved by the next good night, once', async () => {
+    await open();
+    await range();
+    await reported();
+    const before = hook.received.length;
+    const away = { ...stage.app.settings, databaseUrl: 'postgres://127.0.0.1:1/daybook' };
+    const gone = new DatabaseUnreachable('the database cannot be reached');
+    await alertsOfCommands.reportNotStarted(away, gone, LOG);
+    await alertsOfCommands.reportNotStarted(away, gone, LOG);
+    await night();
+    await night();
+    await reported();
+    expect(states(hook.documents().slice(before))).toEqual([
+      [key('night'), 'firing'],
+      [key('night'), 'resolved'],
+    ]);
+  });
+
+  test('a failed job names itself in the title', async () => {
+    await open();
+    await range();
+    await reported();
+    const scheduled = { job: 'nightly', slot: '2026-03-06T01:30' };
+    await night({ scheduled }, downFor([merchantNo], refused));
+    expect(await reported()).toMatchObject([
+      { title: expect.stringMatching(/^nightly run 2 failed \(exit 4/) },
+    ]);
+  });
 });
 
 describe('what a run finds', () => {
@@ -409,7 +507,7 @@ test(
     const { alerts, now } = stage.deps();
     const reasons = [{ exitCode: 4, what: 'the database did not answer', todo: null }] as const;
     const ended: EndedRun = {
-      ...{ runId: 7, command: 'run', exitCode: 4, reasons, from: TO, to: TO },
+      ...{ runId: 7, command: 'run', job: 'nightly', exitCode: 4, reasons, from: TO, to: TO },
       ...{ isNightly: true, interrupted: false, busy: 0, leftOut: 0 },
     };
     const finish = async (on: Kysely<DB>): Promise<boolean> => {
@@ -426,7 +524,7 @@ test(
 );
 
 const NIGHT_ENDED_4: Omit<EndedRun, 'reasons'> = {
-  ...{ runId: 1, command: 'run', exitCode: 4, from: TO, to: TO },
+  ...{ runId: 1, command: 'run', job: 'nightly', exitCode: 4, from: TO, to: TO },
   ...{ isNightly: true, interrupted: false, busy: 0, leftOut: 0 },
 };
 

@@ -19,10 +19,13 @@ test('the runbook has no entry of an alert that does not exist', () => {
 
 test('kinds and keys of the document are told', () => {
   const keys = Object.keys(
-    documentOf({
-      ...{ id: '', kind: 'test', title: '', sentences: [], todo: '', merchants: [], merchantCount: 0 },
-      ...{ days: [], since: null, runId: null, raisedAt: new Date(0) },
-    }),
+    documentOf(
+      {
+        ...{ id: '', kind: 'test', title: '', sentences: [], todo: '', merchants: [], merchantCount: 0 },
+        ...{ days: [], since: null, runId: null, raisedAt: new Date(0) },
+      },
+      'one',
+    ),
   );
   for (const name of [...Object.keys(RUNBOOK_HEADINGS), ...keys]) expect(promise).toContain(`\`${name}\``);
 });

@@ -35,7 +35,11 @@ async function receiver(answer?: Parameters<typeof startReceiver>[0]): Promise<R
 describe('a webhook', () => {
   test('gets a document whose signature it can compute itself', async () => {
     const hook = await receiver();
-    const sent = await postAlert({ kind: 'json', url: hook.url }, alert, { ...sending, secret: SECRET });
+    const sent = await postAlert({ kind: 'json', url: hook.url }, alert, {
+      ...sending,
+      secret: SECRET,
+      installation: 'one',
+    });
     expect(sent).toEqual({ ok: true });
     const [{ method, headers, text }] = hook.received as [Receiver['received'][number]];
     expect(method).toBe('POST');
@@ -46,6 +50,8 @@ describe('a webhook', () => {
     expect(JSON.parse(text)).toEqual({
       version: 1,
       id: alert.id,
+      dedup_key: `daybook/one/${alert.id}`,
+      status: 'firing',
       kind: 'failed-night',
       title: 'run 7 failed <&>',
       text: 'M1: it answered 500.\nM2 & M3: the same.',
@@ -62,7 +68,11 @@ describe('a webhook', () => {
 
   test('of Slack gets text and blocks, with its markup escaped, and no signature', async () => {
     const hook = await receiver();
-    await postAlert({ kind: 'slack', url: hook.url }, alert, { ...sending, secret: SECRET });
+    await postAlert({ kind: 'slack', url: hook.url }, alert, {
+      ...sending,
+      secret: SECRET,
+      installation: 'one',
+    });
     expect(hook.received[0]!.headers['daybook-signature']).toBeUndefined();
     const [document] = hook.documents();
     expect(Object.keys(document!)).toEqual(['text', 'blocks']);
@@ -114,14 +124,22 @@ describe('a webhook', () => {
     ],
   ])('that answers %s: a problem without its words', async (_, answer, problem, askedMs) => {
     const hook = await receiver(answer);
-    const sent = await postAlert({ kind: 'json', url: hook.url }, alert, { ...sending, secret: SECRET });
+    const sent = await postAlert({ kind: 'json', url: hook.url }, alert, {
+      ...sending,
+      secret: SECRET,
+      installation: 'one',
+    });
     expect(sent).toEqual({ ok: false, problem, askedMs });
   });
 
   test('that redirects is not followed', async () => {
     const elsewhere = await receiver();
     const hook = await receiver((response) => response.writeHead(307, { location: elsewhere.url }).end());
-    const sent = await postAlert({ kind: 'json', url: hook.url }, alert, { ...sending, secret: SECRET });
+    const sent = await postAlert({ kind: 'json', url: hook.url }, alert, {
+      ...sending,
+      secret: SECRET,
+      installation: 'one',
+    });
     expect(sent).toMatchObject({ problem: 'it answered 307, and redirects are not followed' });
     expect(elsewhere.received).toEqual([]);
   });
@@ -133,7 +151,7 @@ describe('a webhook', () => {
       const timer = setInterval(() => response.write('x'.repeat(1_000)), 1);
       response.on('close', () => clearInterval(timer));
     });
-    const quick = { ...sending, timeoutMs: 300, secret: SECRET };
+    const quick = { ...sending, timeoutMs: 300, secret: SECRET, installation: 'one' };
     expect(await postAlert({ kind: 'json', url: silent.url }, alert, quick)).toEqual({
       ok: false,
       problem: 'no answer within 0.3 s',
@@ -160,6 +178,7 @@ describe('mail', () => {
       mail: { to, from: 'daybook@company.example', smtpUrl },
     },
     allowInsecure: [],
+    statementsUrl: 's3://statements',
   });
 
   test('has the same sentences, goes to all in one message, and has the alert’s number', async () => {

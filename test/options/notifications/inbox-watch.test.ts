@@ -16,7 +16,10 @@ const look = (watch: InboxWatch, now: Date) =>
   watch.check(troublesOf(database.db, { targets: ['json a'], now }), now);
 const titles = async () => {
   const rows = await database.db.selectFrom('alert').select('content').orderBy('raised_at').execute();
-  return rows.map(({ content }) => (content as { readonly title: string }).title);
+  return rows.map(({ content }) => {
+    const { title, status } = content as { readonly title: string; readonly status?: string };
+    return status === undefined ? title : `${status}: ${title}`;
+  });
 };
 
 test('what cannot be opened is told, once a day, and anew after all of it was opened', async () => {
@@ -35,6 +38,7 @@ test('what cannot be opened is told, once a day, and anew after all of it was op
   expect(await titles()).toEqual([
     '4 notifications of the platform cannot be opened or processed',
     'still: 4 notifications of the platform cannot be opened or processed',
+    'resolved: 4 notifications of the platform cannot be opened or processed',
     '3 notifications of the platform cannot be opened or processed',
   ]);
 });

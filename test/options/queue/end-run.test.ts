@@ -70,7 +70,13 @@ test('breaks that a worker found before it died for good are told with the end o
     nth: 5,
   } as const;
   const stage = await openStage({ scenario: scenario({ entriesPerDay: 20, planted: [planted] }) });
-  const receivers = { targets: ['json 1'], direct: vi.fn(), onProblem: vi.fn(), onSuccess: vi.fn() };
+  const receivers = {
+    targets: ['json 1'],
+    direct: vi.fn(),
+    directlySent: () => Promise.resolve(new Map()),
+    onProblem: vi.fn(),
+    onSuccess: vi.fn(),
+  };
   await stage.run({});
   const { db } = stage.app.database;
   await installQueue(db);
