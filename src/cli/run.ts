@@ -12,14 +12,24 @@ import { extendedLookbackText, notReadLines } from '../run/status-text.ts';
 import { type PlannedDay, planRun, type PlanReport } from '../run/plan.ts';
 import { accountDayKey, accountDaysTouched, type RunCommand, type RunReport } from '../run/report.ts';
 import { executeRun } from '../run/run.ts';
-import { EXIT, mostSevere } from '../run/verdict/exit-codes.ts';
+import { EXIT, mostSevere, UsageError } from '../run/verdict/exit-codes.ts';
+import type { Settings } from '../settings/settings.ts';
+import { NOTHING_REPAIRED, previewRepair } from '../statements/repair-files.ts';
+import { publishedSpan } from '../store/statements/stored-files.ts';
 import { daysName } from '../run/verdict/judge.ts';
 import { listAccountDays } from '../store/account-days.ts';
 import { sumOfSync } from '../sync/sync-report.ts';
 import { platformSettings, print, stopSignal, troubleLog, withPlatform } from './context.ts';
 import { currenciesOf, merchantsOf, rangeOf, withRangeFlags, type RangeFlags } from './flags.ts';
 import { createProgressLine } from './output/progress-line.ts';
-import { breakText, breakTexts, runDocument, runText, syncDocument } from './output/run-text.ts';
+import {
+  breakText,
+  breakTexts,
+  comparedText,
+  runDocument,
+  runText,
+  syncDocument,
+} from './output/run-text.ts';
 import { counted, lines, listTable, table } from './output/text.ts';
 
 const BREAKS_COUNT = `Exit 3 while the chosen merchants and currencies have an open break or an unacknowledged unreadable entry, of any day.
@@ -32,11 +42,14 @@ const AFTER: Readonly<Record<RunCommand, string>> = {
   run: `${ASKED_FOR}\n${BREAKS_COUNT}`,
   sync: `${ASKED_FOR}\n${BREAKS_COUNT}`,
   reconcile: BREAKS_COUNT,
-  publish: `--repair compares all published days, or those from --from to --to.\n${BREAKS_COUNT}`,
+  publish:
+    `--repair compares all published days, or those from --from to --to. With --dry-run it ends with 4 if it would write files\n` +
+    `again, and with 3 if some need a decision or are beyond repair.\n${BREAKS_COUNT}`,
 };
 
 interface RunFlags extends RangeFlags {
   readonly repair?: boolean;
+  readonly dryRun?: boolean;
 }
 
 export const runCommand = (command: Command): void => ledgerCommand('run', command);
@@ -48,7 +61,9 @@ export const publishCommand = (command: Command): void => ledgerCommand('publish
 function ledgerCommand(name: RunCommand, command: Command): void {
   withRangeFlags(command);
   if (name === 'publish')
-    command.option('--repair', 'read every published file, and write again what is missing or altered');
+    command
+      .option('--repair', 'read every published file, and write again what is missing or altered')
+      .option('--dry-run', 'with --repair: only say what is missing or altered; nothing is written');
   command
     .addHelpText(
       'after',
@@ -56,6 +71,7 @@ function ledgerCommand(name: RunCommand, command: Command): void {
     )
     .action(async (flags: RunFlags, self: Command) => {
       const settings = platformSettings(self);
+      if (flags.dryRun === true) return previewPublished(flags, settings, self);
       const isNightlyRun = isOfNight(name, flags);
       const alerts = await alertsOf(settings);
       await withPlatform(
@@ -79,6 +95,37 @@ function ledgerCommand(name: RunCommand, command: Command): void {
         { onFailure: isNightlyRun && alerts !== null ? alerts.reportNotStarted : null },
       );
     });
+}
+
+/** `publish --repair --dry-run`: compares, and says what a repair would do. No run is recorded. */
+async function previewPublished(flags: RunFlags, settings: Settings, self: Command): Promise<void> {
+  if (flags.repair !== true)
+    throw new UsageError('--dry-run goes with --repair; `daybook plan` says what a run would publish.');
+  await withPlatform(settings, async (app) => {
+    const { range, merchants } = await askedOf(flags, app);
+    const deps = runDeps(app, stopSignal());
+    let report = NOTHING_REPAIRED;
+    for (const { merchantNo } of merchants) {
+      const span = await publishedSpan(deps.db, merchantNo, range);
+      if (span === null) continue;
+      const one = await previewRepair({ ...deps, merchantNo, fromDay: span.from, toDay: span.to });
+      report = {
+        compared: [...report.compared, ...one.compared],
+        repaired: [...report.repaired, ...one.repaired],
+        unrepaired: [...report.unrepaired, ...one.unrepaired],
+      };
+    }
+    const { repaired, unrepaired } = report;
+    print(self, {
+      document: report,
+      text: lines(
+        comparedText(report, 'would be written again') || 'no statement is published in these days',
+        ...repaired.map(({ key, damage }) => `would be written again: ${key} (${damage})`),
+        ...unrepaired.map(({ key, damage, why }) => `${key} is ${damage}: ${why}`),
+      ),
+      exitCode: unrepaired.length > 0 ? EXIT.needsPerson : repaired.length > 0 ? EXIT.incomplete : EXIT.done,
+    });
+  });
 }
 
 /** Whether it is a full nightly run, so that an alert is raised if it cannot start. */

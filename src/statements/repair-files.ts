@@ -147,12 +147,21 @@ export interface UnrepairedFile extends RepairedFile {
 /** Why a file cannot be made again. */
 type Lost = Pick<UnrepairedFile, 'why' | 'ahead'>;
 
+/** How many published files of a merchant's days were compared with the store. */
+export interface ComparedFiles {
+  readonly merchantNo: string;
+  readonly from: BusinessDay;
+  readonly to: BusinessDay;
+  readonly files: number;
+}
+
 export interface RepairReport {
+  readonly compared: readonly ComparedFiles[];
   readonly repaired: readonly RepairedFile[];
   readonly unrepaired: readonly UnrepairedFile[];
 }
 
-export const NOTHING_REPAIRED: RepairReport = { repaired: [], unrepaired: [] };
+export const NOTHING_REPAIRED: RepairReport = { compared: [], repaired: [], unrepaired: [] };
 
 export interface RepairOptions extends PublishDayOptions {
   readonly merchantNo: string;
@@ -171,16 +180,14 @@ export interface RepairOptions extends PublishDayOptions {
  */
 export async function repairFiles(options: RepairOptions): Promise<RepairReport> {
   const { signal } = options;
-  const repaired: RepairedFile[] = [];
-  const unrepaired: UnrepairedFile[] = [];
-  const tell = ({ file, damage }: DamagedFile, lost: Lost | null): void => {
-    const { day, key } = file;
-    const reported = { merchantNo: options.merchantNo, day, key, damage };
-    if (lost === null) repaired.push(reported);
-    else unrepaired.push({ ...reported, ...lost });
-    options.onFile?.({ repaired: [...repaired], unrepaired: [...unrepaired] });
+  const { add, compared, report } = createReport(options);
+  const tell = (file: DamagedFile, lost: Lost | null): void => {
+    add(file, lost);
+    options.onFile?.(report());
   };
-  for await (const { damaged, unrecorded, unsigned, unput, outOfChain, proven } of compareFiles(options)) {
+  for await (const comparison of compareFiles(options)) {
+    const { damaged, unrecorded, unsigned, unput, outOfChain, proven } = comparison;
+    compared(comparison.files);
     signal.throwIfAborted();
     await noteStored(proven, options);
     for (const day of unrecorded) await recordDay(day, options, tell);
@@ -203,7 +210,45 @@ export async function repairFiles(options: RepairOptions): Promise<RepairReport>
     const isLeft = (row: ManifestRow): boolean => !isKept(row) && !remade.includes(row);
     await signManifests({ unsigned: unsigned.filter(isLeft), unput: unput.filter(isLeft) }, options);
   }
-  return { repaired, unrepaired };
+  return report();
+}
+
+type PreviewOptions = Omit<RepairOptions, 'lease' | 'runId' | 'onFile'>;
+
+/**
+ * What `repairFiles` would write again of all files, read in full, and what it could not; writes nothing. Throws
+ * `ObjectStoreUnreachable`, or the signal's reason.
+ */
+export async function previewRepair(options: PreviewOptions): Promise<RepairReport> {
+  const { add, compared, report } = createReport(options);
+  for await (const { files, damaged } of compareFiles({ ...options, readsAll: true })) {
+    compared(files);
+    for (const one of damaged) {
+      options.signal.throwIfAborted();
+      const made = await contentOf(one.file, options);
+      add(one, 'why' in made ? made : null);
+    }
+  }
+  return report();
+}
+
+function createReport({ merchantNo, fromDay: from, toDay: to }: PreviewOptions) {
+  const repaired: RepairedFile[] = [];
+  const unrepaired: UnrepairedFile[] = [];
+  let files = 0;
+  return {
+    add: ({ file: { day, key }, damage }: DamagedFile, lost: Lost | null): void => {
+      const reported = { merchantNo, day, key, damage };
+      if (lost === null) repaired.push(reported);
+      else unrepaired.push({ ...reported, ...lost });
+    },
+    compared: (more: number): void => void (files += more),
+    report: (): RepairReport => ({
+      compared: files === 0 ? [] : [{ merchantNo, from, to, files }],
+      repaired: [...repaired],
+      unrepaired: [...unrepaired],
+    }),
+  };
 }
 
 async function repairFile(file: PublishedFile, options: RepairOptions): Promise<Lost | null> {
@@ -217,7 +262,7 @@ async function repairFile(file: PublishedFile, options: RepairOptions): Promise<
 
 type Made = { readonly content: ObjectContent; readonly contentType: string } | Lost;
 
-function contentOf(file: PublishedFile, options: RepairOptions): Made | Promise<Made> {
+function contentOf(file: PublishedFile, options: PreviewOptions): Made | Promise<Made> {
   switch (file.kind) {
     case 'manifest':
       return manifestContent(file.key, file.row, options);
@@ -236,7 +281,7 @@ const RESTORE = 'restore it from a copy of the store, such as an earlier version
 
 const lost = (why: string): Lost => ({ why: `${why}: ${RESTORE}` });
 
-async function statementContent(row: StatementRow, options: RepairOptions): Promise<Made> {
+async function statementContent(row: StatementRow, options: PreviewOptions): Promise<Made> {
   const made = (): AsyncIterable<Uint8Array> | null => contentAsPublished(row, options);
   const first = made();
   if (first === null) return lost(`its columns (${row.columns}) are not those of this version of daybook`);
@@ -252,7 +297,7 @@ async function statementContent(row: StatementRow, options: RepairOptions): Prom
 /** Made from the CSV in the store, which was checked before. */
 async function otherFormatContent(
   { row, earlier, format: name, sha256 }: Extract<PublishedFile, { kind: 'other-format' }>,
-  { objects, zone, knownFormats = STATEMENT_FORMATS, columns }: RepairOptions,
+  { objects, zone, knownFormats = STATEMENT_FORMATS, columns }: PreviewOptions,
 ): Promise<Made> {
   const format = knownFormats.find((one) => one.name === name);
   if (format === undefined) return lost(`this daybook knows no format ${name}`);
@@ -273,7 +318,7 @@ async function otherFormatContent(
 }
 
 /** Each statement's row names its run, so the text can be made again from the rows; one with explanations cannot and was stored. */
-async function summaryContent(row: SummaryRow, { db }: RepairOptions): Promise<Made> {
+async function summaryContent(row: SummaryRow, { db }: PreviewOptions): Promise<Made> {
   const { contentType } = CSV;
   if (row.content !== null) return { content: Buffer.from(row.content), contentType };
   const statements = await statementsOfDay(db, row.merchant_no, row.day);
@@ -287,7 +332,7 @@ async function summaryContent(row: SummaryRow, { db }: RepairOptions): Promise<M
 }
 
 /** A manifest with a higher revision than this database knows comes from newer data: it is kept as evidence. */
-async function manifestContent(key: string, row: ManifestRow, { objects }: RepairOptions): Promise<Made> {
+async function manifestContent(key: string, row: ManifestRow, { objects }: PreviewOptions): Promise<Made> {
   const text = await readText(objects, key);
   const found = text === null ? null : parseManifest(text);
   if (found === null || found.revision <= row.revision)
@@ -300,7 +345,7 @@ async function manifestContent(key: string, row: ManifestRow, { objects }: Repai
 }
 
 /** Where the manifest next to it is kept as evidence, so is its signature. */
-async function signatureContent(row: ManifestRow, options: RepairOptions): Promise<Made> {
+async function signatureContent(row: ManifestRow, options: PreviewOptions): Promise<Made> {
   const manifest = await manifestContent(manifestKey(row.merchant_no, row.day), row, options);
   const own = { content: Buffer.from(row.signature!), contentType: SIGNATURE_CONTENT_TYPE };
   return 'why' in manifest ? manifest : own;

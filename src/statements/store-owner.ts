@@ -113,14 +113,15 @@ export async function claimStore(
   options: OwnerOptions & { readonly fence: Fence; readonly now: () => Date },
 ): Promise<void> {
   const { db, objects, fence, now } = options;
+  // Asked for first: where another one writes between the two readings, the write below fails.
+  const { etag = null } = (await objects.head(STORE_MARK_KEY)) ?? {};
   const mark = await ownMark(options);
-  const { etag = null } = (mark === null ? null : await objects.head(STORE_MARK_KEY)) ?? {};
   // A store that knows no conditions could let a delayed write undo a later turn.
   if (mark !== null && etag === null) return;
   const { id } = await databaseIdentity(db);
   const turn = await beginTurn(db);
   const content = markContent(id, mark?.since ?? now().toISOString(), turn);
-  const condition = etag === null ? { ifAbsent: true } : { ifEtag: etag };
+  const condition = mark === null ? { ifAbsent: true } : { ifEtag: etag! };
   try {
     await objects.put(STORE_MARK_KEY, content, { ...condition, fence, contentType: MANIFEST_CONTENT_TYPE });
   } catch (error) {

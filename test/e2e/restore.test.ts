@@ -10,7 +10,8 @@ import type { RunDeps, RunRequest } from '../../src/run/active-run.ts';
 import type { RunReport } from '../../src/run/report.ts';
 import { underLeasesAsNeeded } from '../../src/run/leases.ts';
 import { adoptStore } from '../../src/statements/adopt.ts';
-import { claimStore, StoreOwnedByAnother, watchOwner } from '../../src/statements/store-owner.ts';
+import type { ObjectStore } from '../../src/objects/object-store.ts';
+import { claimStore, StoreOwnedByAnother, storeOwner, watchOwner } from '../../src/statements/store-owner.ts';
 import { databaseIdentity } from '../../src/store/installation.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import type { Database } from '../../src/store/engine/database.ts';
@@ -165,6 +166,34 @@ test('processes of one database take turns together; of two copies at once only 
   expect([one, other].sort()).toEqual(['fulfilled', 'rejected']);
   expect(ends.map(({ status }) => status)).toEqual([one, other, one, other]);
 });
+
+test.each(['head', 'get', 'put'] as const)(
+  'where the copy takes its turn right before the other one’s first %s, only the copy goes on',
+  async (call) => {
+    await stage.run({ range: EARLY });
+    await backUp();
+    const { objects, now } = stage.deps();
+    const fence = { epoch: 1, assertHeld: () => Promise.resolve() };
+    const claim = (db: Database['db'], store: ObjectStore) => claimStore({ db, objects: store, now, fence });
+    let isDue = true;
+    const interrupted = new Proxy(objects, {
+      get: (target, property) => {
+        const value = Reflect.get(target, property) as (...given: unknown[]) => unknown;
+        if (property !== call) return value;
+        return async (...args: unknown[]) => {
+          if (isDue) {
+            isDue = false;
+            await claim(restored.db, objects);
+          }
+          return value(...args);
+        };
+      },
+    });
+    await expect(claim(stage.app.database.db, interrupted)).rejects.toBeInstanceOf(StoreOwnedByAnother);
+    expect(isDue).toBe(false);
+    expect(await storeOwner({ db: restored.db, objects })).toBe('ours');
+  },
+);
 
 test('a restored database keeps a manifest of the same statements, though it reads the days later and by fewer checks', async () => {
   await goOnAfterBackUp();

@@ -45,6 +45,7 @@ const synced = (change: Partial<SyncReport> = {}, merchantNo = 'M1'): MerchantSy
   report: { ...CALM, ...change },
 });
 const withheld = (cause: WithheldDay['cause']): PublishOutcome => ({
+  compared: [],
   repaired: [],
   unrepaired: [],
   published: [],

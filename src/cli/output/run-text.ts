@@ -10,7 +10,7 @@ import { sumOfSync } from '../../sync/sync-report.ts';
 import type { AccountDayRow } from '../../store/account-days.ts';
 import { EXIT, type Reason } from '../../run/verdict/exit-codes.ts';
 import { daysName } from '../../run/verdict/judge.ts';
-import type { UnrepairedFile } from '../../statements/repair-files.ts';
+import type { RepairReport, UnrepairedFile } from '../../statements/repair-files.ts';
 import { knownBreak, type BreakRow } from '../../store/breaks/breaks.ts';
 import type { KnownNotice } from '../../store/notices.ts';
 import { counted, line, lines, listTable } from './text.ts';
@@ -146,6 +146,7 @@ export function runText(report: RunReport, { days, location, zone }: RunTextCont
         `${publish.withheld.length} withheld` +
         (publish.repaired.length > 0 ? `, ${counted(publish.repaired.length, 'file')} repaired` : '') +
         unrepairedText(publish.unrepaired),
+    report.command === 'publish' && publish !== null && comparedText(publish, 'written again'),
     ...standing.proven
       .slice(0, SHOWN_MAX)
       .map((one) => `proven without a gap, ${one.merchantNo}: ${provenText(one)}`),
@@ -174,13 +175,31 @@ export function runText(report: RunReport, { days, location, zone }: RunTextCont
   );
 }
 
+/** How many published files were compared with the store, of which days, and what came of it; false if there were none. */
+export function comparedText({ compared, repaired, unrepaired }: RepairReport, done: string): string | false {
+  if (compared.length === 0) return false;
+  const files = compared.reduce((sum, one) => sum + one.files, 0);
+  const from = compared.map((one) => one.from).sort()[0]!;
+  const to = compared
+    .map((one) => one.to)
+    .sort()
+    .at(-1)!;
+  const found =
+    repaired.length + unrepaired.length === 0
+      ? 'all as published'
+      : `${repaired.length + unrepaired.length} missing or altered` +
+        (repaired.length > 0 ? `, ${repaired.length} ${done}` : '') +
+        unrepairedText(unrepaired);
+  return `compared ${counted(files, 'file')}, ${from} to ${to}: ${found}`;
+}
+
 function unrepairedText(files: readonly UnrepairedFile[]): string {
   const ahead = files.filter((one) => one.ahead !== undefined).length;
   const lost = files.length - ahead;
   return (
     (lost > 0 ? `, ${counted(lost, 'file')} beyond repair` : '') +
     (ahead > 0
-      ? `, ${counted(ahead, 'file')} of another or newer database left as ${ahead === 1 ? 'it is' : 'they are'}`
+      ? `, ${counted(ahead, 'file')} of another or newer database ${ahead === 1 ? 'needs' : 'need'} a decision`
       : '')
   );
 }
