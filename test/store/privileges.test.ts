@@ -140,7 +140,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
     'INSERT, SELECT: month_close, secret_key_check',
     'INSERT: audit_event (at, by_whom, command, note, subject)',
     'SELECT: audit_event, changed_day, installation, kysely_migration, kysely_migration_lock',
-    'UPDATE: installation (clock_off, clock_off_at, nights_checked_at, runs_checked_at), month_close (signature)',
+    'UPDATE: installation (clock_off, clock_off_at, id, nights_checked_at, runs_checked_at, store_turn, store_turn_next), month_close (signature)',
     'USAGE: backfill_number, range_number, schema daybook_queue, schema public',
   ],
   daybook_prune: [
