@@ -118,8 +118,7 @@ export async function claimStore(
   const mark = await ownMark(options);
   // A store that knows no conditions could let a delayed write undo a later turn.
   if (mark !== null && etag === null) return;
-  const { id } = await databaseIdentity(db);
-  const turn = await beginTurn(db);
+  const { id, turn } = await beginTurn(db);
   const content = markContent(id, mark?.since ?? now().toISOString(), turn);
   const condition = mark === null ? { ifAbsent: true } : { ifEtag: etag! };
   try {
@@ -127,8 +126,12 @@ export async function claimStore(
   } catch (error) {
     if (!(error instanceof ObjectExists)) throw error;
   }
-  // Of two that write at once the later one wins, or neither is refused. So the mark is read again, and it decides.
-  if ((await ownMark(options))?.turn === turn) await endTurn(db, turn);
+  // A store that knows no conditions lets the later of two writers win. So the mark is read again, and it decides.
+  const written = await readStoreMark(objects);
+  const isTaken =
+    written !== null && written !== 'unreadable' && written.database === id && written.turn === turn;
+  if (isTaken) await endTurn(db, turn);
+  else await ownMark(options);
 }
 
 /** Asks during a long run whether the store is still this database's, at most once a minute. Throws `StoreOwnedByAnother`. */

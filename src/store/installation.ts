@@ -19,12 +19,10 @@ export async function databaseIdentity(db: Db): Promise<Identity> {
 }
 
 /** Begins a new turn, or joins the one that another process is taking. Returns what the mark is to name. */
-export async function beginTurn(db: Db): Promise<string> {
-  const { next } = await rowOf(db)<{ next: string }>`
+export const beginTurn = (db: Db): Promise<{ readonly id: string; readonly turn: string }> =>
+  rowOf(db)`
     UPDATE installation SET store_turn_next = coalesce(store_turn_next, gen_random_uuid())
-    RETURNING store_turn_next AS next`;
-  return next;
-}
+    RETURNING id, store_turn_next AS turn`;
 
 /** The mark names this turn now. */
 export async function endTurn(db: Db, turn: string): Promise<void> {

@@ -145,8 +145,7 @@ test(
     await command('run', '--from', '2026-03-30', '--to', '2026-03-30');
     expect(await checkedOf()).toEqual(nightly);
     // A database that was restored without these days publishes them again.
-    await stage.newDatabase();
-    await sql`UPDATE installation SET id = ${await identity()}`.execute(stage.app().database.db);
+    await restoredWithoutRows();
     await command('run', '--from', '2026-03-30', '--to', '2026-03-31');
     expect([...(await checkedOf())!].sort()).toEqual([...nightly!].sort());
   },
@@ -163,8 +162,8 @@ describe('a database that knows nothing of what the store proves', () => {
   ];
   const run = () => command('run', '--from', '2026-03-30', '--to', '2026-03-31');
   const files = async () => {
-    const names = (await readdir(stage.folder, { recursive: true })).filter((name) =>
-      /\.(csv|json)$/.test(name),
+    const names = (await readdir(stage.folder, { recursive: true })).filter(
+      (name) => /\.(csv|json)$/.test(name) && name !== 'daybook-store.json',
     );
     const texts = names.map(async (name) => [name, await readFile(join(stage.folder, name), 'utf8')]);
     return Object.fromEntries(await Promise.all(texts)) as Readonly<Record<string, string>>;
@@ -185,9 +184,7 @@ describe('a database that knows nothing of what the store proves', () => {
     stage = await openPlainStage(LEDGER, '2026-04-01T01:30:00+08:00');
     expect(await run()).toMatchObject({ code: 0 });
     const before = await files();
-    const id = await identity();
-    await stage.newDatabase();
-    await sql`UPDATE installation SET id = ${id}`.execute(stage.app().database.db);
+    await restoredWithoutRows();
     stage.entries = change(stage.entries);
     const { code, stdout } = await run();
     expect([code, stdout]).toEqual([4, expect.stringContaining(how)]);
@@ -201,6 +198,10 @@ describe('a database that knows nothing of what the store proves', () => {
 });
 
 /** The database that the store belongs to. */
-const identity = async (): Promise<string> =>
-  (JSON.parse(await readFile(join(stage.folder, 'daybook-store.json'), 'utf8')) as { database: string })
-    .database;
+/** A new database that the store belongs to, by the mark that is there. */
+async function restoredWithoutRows(): Promise<void> {
+  const mark = await readFile(join(stage.folder, 'daybook-store.json'), 'utf8');
+  const { database: id, turn } = JSON.parse(mark) as { readonly database: string; readonly turn: string };
+  await stage.newDatabase();
+  await sql`UPDATE installation SET id = ${id}, store_turn = ${turn}`.execute(stage.app().database.db);
+}

@@ -45,6 +45,8 @@ test('its settings, files and tables exist', () => {
     'secret_keys',
     'signing_key',
     'alert_url',
+    'dedup_key',
+    'event_action',
     'email_verified',
     'daybook_job',
     'daybook_inbox',

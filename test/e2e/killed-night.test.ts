@@ -2,6 +2,8 @@
  * What a killed run leaves behind. It could neither report nor record anything at its end, so later runs must find
  * it.
  */
+import type { ObjectStore } from '../../src/objects/object-store.ts';
+import { STORE_MARK_KEY } from '../../src/statements/keys.ts';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { dayWindow } from '../../src/ledger/business-day.ts';
 import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
@@ -47,7 +49,10 @@ function hang(
 function hangAtPublishing(): Promise<void> {
   const stop = new AbortController();
   const { promise: reached, resolve: reach } = Promise.withResolvers<undefined>();
-  const put = (): Promise<never> =>
+  const { objects } = stage.app;
+  const put: ObjectStore['put'] = (key, ...given) =>
+    key === STORE_MARK_KEY ? objects.put(key, ...given) : hung();
+  const hung = (): Promise<never> =>
     new Promise((_, reject) => {
       reach(undefined);
       stop.signal.addEventListener('abort', () => reject(stop.signal.reason as Error), { once: true });

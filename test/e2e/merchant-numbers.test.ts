@@ -119,11 +119,17 @@ it('each has its pages, and a list longer than a page goes on behind it', { time
     DAYBOOK_LISTEN: '127.0.0.1:0',
     DAYBOOK_PAGES_LISTEN: '127.0.0.1:0',
   });
-  const { pagesUrl } = JSON.parse(String((await once(serving.child.stdout!, 'data'))[0])) as {
-    pagesUrl: string;
+  const { pagesUrl, pagesLink } = JSON.parse(String((await once(serving.child.stdout!, 'data'))[0])) as {
+    readonly pagesUrl: string;
+    readonly pagesLink: string;
   };
+  const entered = await fetch(pagesLink, { redirect: 'manual' });
+  const cookie = entered.headers
+    .getSetCookie()
+    .map((one) => one.split(';')[0]!)
+    .join('; ');
   const page = async (path: string) => {
-    const response = await fetch(new URL(path, pagesUrl));
+    const response = await fetch(new URL(path, pagesUrl), { headers: { cookie } });
     return {
       status: response.status,
       name: response.headers.get('content-disposition'),

@@ -100,6 +100,8 @@ describe('a PostgreSQL server', () => {
       '0060_needs_person',
       '0061_own_privileges',
       '0062_page_logins',
+      '0063_program_versions',
+      '0064_store_turns',
     ]);
     await assertMigrated(empty.db);
     await empty.close();

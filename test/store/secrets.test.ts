@@ -56,9 +56,9 @@ onBothDatabases((store) => {
     addMerchant(store().db, { merchantNo, token, secretKeys, now: NOW });
 
   it('merchants keep their token until they get another one, and are synced until they are disabled', async () => {
-    expect(await add('M2', 'first', [old])).toEqual({ added: true, enabled: false });
-    expect(await add('M1', null, [])).toEqual({ added: true, enabled: false });
-    expect(await add('M3', 'third')).toEqual({ added: true, enabled: false });
+    expect(await add('M2', 'first', [old])).toEqual({ added: true, isDisabled: false });
+    expect(await add('M1', null, [])).toEqual({ added: true, isDisabled: false });
+    expect(await add('M3', 'third')).toEqual({ added: true, isDisabled: false });
     expect(await setMerchantStatus(store().db, 'M3', 'disabled', NOW)).toEqual({ hasToken: true });
     expect(await setMerchantStatus(store().db, 'M4', 'disabled', NOW)).toBeNull();
     expect(await listMerchants(store().db)).toEqual([
@@ -69,7 +69,9 @@ onBothDatabases((store) => {
     const tokens = () => merchantTokens(store().db, [current, old]);
     expect(await tokens()).toEqual([{ merchantNo: 'M2', token: 'first' }]);
     await add('M2', 'second');
-    expect(await add('M3', null)).toEqual({ added: false, enabled: true });
+    expect(await add('M3', null)).toEqual({ added: false, isDisabled: true });
+    expect(await tokens()).toEqual([{ merchantNo: 'M2', token: 'second' }]);
+    await setMerchantStatus(store().db, 'M3', 'active', NOW);
     expect(await tokens()).toEqual([
       { merchantNo: 'M2', token: 'second' },
       { merchantNo: 'M3', token: 'third' },

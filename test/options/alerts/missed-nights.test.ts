@@ -85,7 +85,7 @@ test('a run by hand of one merchant or of dates is no night: not told if it fail
   await stage.run({ range: null, isByName: true }, down());
   await lookAtRuns();
   expect((await listAlerts(dbOf(), 10)).map(({ content }) => (content as { title: string }).title)).toEqual([
-    'run 4 (run) was killed',
+    'run 4 was killed',
   ]);
 });
 
