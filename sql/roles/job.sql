@@ -10,7 +10,7 @@ DO $$ BEGIN EXECUTE format('REVOKE TEMPORARY ON DATABASE %I FROM PUBLIC', curren
 REVOKE EXECUTE ON FUNCTION lo_creat(integer), lo_create(oid), lo_from_bytea(oid, bytea) FROM PUBLIC;
 GRANT USAGE ON SCHEMA public TO daybook_job;
 GRANT SELECT ON kysely_migration, kysely_migration_lock, installation TO daybook_job;
--- Its identity never changes.
+-- `statements adopt` gives the database a new identity, and each run takes a turn at the store.
 GRANT UPDATE (id, clock_off_at, clock_off, nights_checked_at, runs_checked_at, store_turn, store_turn_next) ON installation TO daybook_job;
 -- Entries, their versions, statements and runs are never deleted.
 GRANT SELECT, INSERT, UPDATE ON

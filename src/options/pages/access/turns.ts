@@ -7,7 +7,10 @@ const OF_NETWORK_MAX = 12;
 /** Waiting checks of all unknown senders: ten seconds of work, as a connection that waits for twenty is cut. */
 const WAITING_MAX = 200;
 
-/** Too many passwords wait to be checked. */
+/** A busy machine is slower: after this time a check is given up, so that it is answered before its connection is cut. */
+export const WAIT_MS_MAX = 12_000;
+
+/** Too many passwords wait to be checked, or one waited too long. */
 export class TooManyChecks extends Error {
   override readonly name = 'TooManyChecks';
 }
@@ -30,7 +33,24 @@ function takeFrom(line: Line): (() => void) | undefined {
   return first;
 }
 
-export function createTurns(): Turns {
+/** Takes it out of the line; false where its turn has come. */
+function leave(line: Line, network: string, turn: () => void): boolean {
+  const left = (line.get(network) ?? []).filter((one) => one !== turn);
+  const isWaiting = left.length < (line.get(network)?.length ?? 0);
+  if (left.length > 0) line.set(network, left);
+  else line.delete(network);
+  return isWaiting;
+}
+
+/** Does something later; returns what prevents it. */
+type After = (ms: number, then: () => void) => () => void;
+
+const systemAfter: After = (ms, then) => {
+  const timer = setTimeout(then, ms);
+  return () => clearTimeout(timer);
+};
+
+export function createTurns(after: After = systemAfter): Turns {
   const [known, unknown]: [Line, Line] = [new Map(), new Map()];
   let running = 0;
   let waiting = 0;
@@ -47,11 +67,17 @@ export function createTurns(): Turns {
     const line = isKnown ? known : unknown;
     const ofNetwork = line.get(network) ?? [];
     if (ofNetwork.length >= OF_NETWORK_MAX || (!isKnown && waiting >= WAITING_MAX)) throw new TooManyChecks();
-    const { promise: turn, resolve } = Promise.withResolvers<undefined>();
-    line.set(network, [...ofNetwork, () => resolve(undefined)]);
+    const { promise, resolve, reject } = Promise.withResolvers<undefined>();
+    const turn = (): void => resolve(undefined);
+    line.set(network, [...ofNetwork, turn]);
     waiting += 1;
     begin();
-    await turn;
+    const stay = after(WAIT_MS_MAX, () => {
+      if (!leave(line, network, turn)) return;
+      waiting -= 1;
+      reject(new TooManyChecks());
+    });
+    await promise.finally(stay);
     try {
       return await work();
     } finally {

@@ -72,3 +72,32 @@ test('work that fails gives its turn back', async () => {
   for (let at = 0; at < 5; at += 1) await expect(failing()).rejects.toThrow('made up');
   await expect(turns({ network: 'b', isKnown: false }, () => Promise.resolve(1))).resolves.toBe(1);
 });
+
+test('a check that waits too long is refused before its connection is cut, and leaves its place', async () => {
+  const late: (() => void)[] = [];
+  const turns = createTurns((ms, then) => {
+    expect(ms).toBeLessThan(20_000);
+    late.push(then);
+    return () => late.splice(late.indexOf(then), 1);
+  });
+  const ends: (() => void)[] = [];
+  const begun: string[] = [];
+  const check = (network: string) =>
+    turns({ network, isKnown: false }, () => {
+      begun.push(network);
+      return new Promise<void>((resolve) => ends.push(resolve));
+    });
+  const both = [check('one'), check('two')];
+  const waiting = check('three');
+  const next = check('four');
+  await tick();
+  expect(late).toHaveLength(2);
+  late[0]!();
+  await expect(waiting).rejects.toBeInstanceOf(TooManyChecks);
+  ends.shift()!();
+  await tick();
+  expect(begun).toEqual(['one', 'two', 'four']);
+  expect(late).toEqual([]);
+  for (const end of ends) end();
+  await Promise.all([...both, next]);
+});
