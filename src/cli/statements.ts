@@ -60,6 +60,12 @@ function completeDays(rows: readonly StatementRow[]): readonly StatementRow[] {
 const nameOf = (row: StatementRow, revision = row.revision): string =>
   JSON.stringify([row.merchant_no, row.currency, row.day, revision]);
 
+/** A day is not called continuous of which nothing could be read. */
+function verdictText({ verdict, row_count: read, unreadable_count: unreadable }: StatementRow): string {
+  if (unreadable === 0) return verdict;
+  return `${read === 0 ? 'nothing read' : verdict}, ${unreadable} unreadable`;
+}
+
 /** With `times`, also when each was published and why. */
 function listText(rows: readonly StatementRow[], times: Times | null): string {
   if (rows.length === 0) return 'no statement was published for these days';
@@ -72,7 +78,7 @@ function listText(rows: readonly StatementRow[], times: Times | null): string {
     '?>credits': (row) => row.credit_total,
     '?>debits': (row) => row.debit_total,
     '>closing': (row) => row.closing,
-    [times === null ? 'verdict' : '?verdict']: (row) => row.verdict,
+    [times === null ? 'verdict' : '?verdict']: verdictText,
     ...(times !== null && { published: (row: StatementRow) => times.at(row.published_at) }),
     '?key': (row) => row.object_key,
   });

@@ -71,7 +71,7 @@ export function credentialsOf(
     );
     return {
       headers,
-      secrets: [settings.agentToken ?? '', ...signatures],
+      secrets: [...ownSecrets(settings), ...signatures],
       known: [settings.referralChannel ?? '', ...Object.values(known)],
       remedy: `check PLATFORM_AGENT_TOKEN, ${remedyOf('PLATFORM_AGENT_HEADERS', settings.agentHeaders, settings)}`,
     };
@@ -86,11 +86,16 @@ export function credentialsOf(
   );
   return {
     headers,
-    secrets: [token, ...signatures],
+    secrets: [token, ...ownSecrets(settings), ...signatures],
     known: [headerText(merchantNo), ...Object.values(known)],
     remedy: `check the merchant's token, ${remedyOf('PLATFORM_HEADERS', settings.headers, settings)}`,
   };
 }
+
+const ownSecrets = ({ agentToken, merchant }: PlatformSettings): string[] => [
+  agentToken ?? '',
+  merchant?.token ?? '',
+];
 
 const remedyOf = (setting: string, headers: Values, { signing }: PlatformSettings): string =>
   (signing === null ? '' : 'PLATFORM_SIGNATURE_KEY, PLATFORM_SIGNATURE_TEMPLATE, ') +
@@ -103,6 +108,8 @@ export interface PlatformSettings extends ConnectionSettings {
   /** Header templates of calls that belong to no merchant, with `{agentToken}` and `{referralChannel}`. */
   readonly agentHeaders: Readonly<Record<string, string>>;
   readonly agentToken: string | null;
+  /** The merchant of the settings: no message repeats its token, whoever's call it is about. */
+  readonly merchant?: MerchantAccess | null;
   readonly referralChannel: string | null;
   /** How requests are signed. Null where no header has a signature. */
   readonly signing: SigningSettings | null;

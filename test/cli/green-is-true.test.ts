@@ -85,6 +85,17 @@ test('a month with a difference that no break explains is not closed', async () 
   expect(await close()).toMatchObject({ code: 0 });
 });
 
+test('the statement of a day of which no entry could be read is not listed as continuous', async () => {
+  const [first, second] = ENTRIES;
+  const bad = { ...second!, vailAmount: '1,234' } as unknown as WireEntry;
+  stage = await openPlainStage([first!, bad], '2026-04-01T01:30:00+08:00');
+  await command('run', '--from', '2026-03-30', '--to', '2026-03-31');
+  const { stdout } = await command('statements', 'list');
+  expect(stdout).toMatch(/2026-03-30 .*\bcontinuous\b/);
+  expect(stdout).toMatch(/2026-03-31 .*\bnothing read, 1 unreadable\b/);
+  expect(stdout).not.toMatch(/2026-03-31 .*continuous/);
+});
+
 test('a day of which no entry could be read is nowhere called proven', async () => {
   const [, last] = ENTRIES;
   stage = await openPlainStage([{ ...last!, inAmount: 1, outAmount: 1 }], '2026-04-01T01:30:00+08:00');

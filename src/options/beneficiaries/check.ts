@@ -171,7 +171,7 @@ export function checkRegistration(file: unknown, context: RuleContext): CheckedR
   const problems = [
     ...problemsOf(parsed.error?.issues ?? [], (names) => unknownFields(names, kind)),
     ...(kind === null ? unknownFields(Object.keys(fields), null) : []),
-    ...ruled.filter((one) => one.isWarning !== true && !isOverruled(one)),
+    ...ruled.filter((one) => one.isWarning !== true && !isOverruled(one)).map(withWayPast),
     ...problemsOf(further.error?.issues ?? [], () => []),
   ];
   if (problems.length > 0) return { problems: inOrder(problems) };
@@ -180,6 +180,12 @@ export function checkRegistration(file: unknown, context: RuleContext): CheckedR
     if (list !== undefined && isWarning !== true) context.onDespite?.(list);
   return { registration: { ...(parsed.data as Registration), ...further.data?.extra } };
 }
+
+/** A code that a stored list lacks may be right all the same. */
+const withWayPast = ({ list, problem, ...rule }: RuleProblem): RuleProblem =>
+  list === undefined
+    ? { ...rule, problem }
+    : { ...rule, list, problem: `${problem}; to send it all the same, give \`--despite ${list}\`` };
 
 const extraSchema = z.object({ extra: extraFields([...FIELD_NAMES, EXTRA]).optional() });
 

@@ -232,10 +232,9 @@ function unlisted(
   const unread =
     setAside === 0 ? '' : `, ${setAside === SET_ASIDE_MAX ? 'at least ' : ''}${setAside} could not be read`;
   const isWarning = isOptional || setAside > 0;
-  const send = isWarning ? '' : `; to send it all the same, give \`--despite ${list}\``;
   const problem =
     `is none of the ${nouns} listed for ${country} on ${day}, ${age} (${codes.length} read${unread}). ` +
-    `If it is new, run \`daybook reference sync --country ${country}\`${send}`;
+    `If it is new, run \`daybook reference sync --country ${country}\``;
   return { path, problem, list, isWarning };
 }
 

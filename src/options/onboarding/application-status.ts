@@ -78,6 +78,13 @@ export function withoutValues(sentence: string, payload: unknown, inParts = fals
   );
 }
 
+interface StatusOptions {
+  readonly secretKeys: readonly SecretKey[];
+  /** Tokens of the settings: they are hidden as values of the application are. */
+  readonly secrets?: readonly string[];
+  readonly reveal: boolean;
+}
+
 /**
  * Null if there is no such application. The values of the application are hidden in the reasons, unless `reveal` is
  * set. Throws `UnknownSecretKey` or `SecretUnreadable`.
@@ -85,7 +92,7 @@ export function withoutValues(sentence: string, payload: unknown, inParts = fals
 export async function statusOfApplication(
   db: Kysely<DB>,
   id: number,
-  { secretKeys, reveal }: { readonly secretKeys: readonly SecretKey[]; readonly reveal: boolean },
+  { secretKeys, secrets = [], reveal }: StatusOptions,
 ): Promise<ApplicationStatus | null> {
   const application = await applicationById(db, id);
   if (application === null) return null;
@@ -97,7 +104,7 @@ export async function statusOfApplication(
   if (detail === null) return { ...summary, findings: null };
   const findings = findingsOf(detail);
   if (reveal) return { ...summary, findings };
-  const payload = await applicationPayload(db, secretKeys, id);
+  const payload = [await applicationPayload(db, secretKeys, id), secrets];
   const hide = (sentence: string) => withoutValues(sentence, payload);
   const { bizFlow: number } = findings;
   const bizFlow = number === null || (ONE_WORD.test(number) && hide(number) === number) ? number : HIDDEN;

@@ -1,6 +1,7 @@
 /** `onboard`: applications for merchants (sp1101): check, submit, status, list, settle. */
 import type { Command } from 'commander';
 import type { Problem } from '../../forms/problem.ts';
+import type { SettingsWithoutPlatform } from '../../settings/settings.ts';
 import { thisHolder } from '../../host/process-identity.ts';
 import { createApplicationClient } from './client.ts';
 import {
@@ -105,8 +106,8 @@ function addSubmitCommand(onboard: Command): void {
             submitDeps(app, stopSignal(), warnings),
           );
           log.info({ application: row.id, state: row.state }, 'application submitted');
-          const { secretKeys } = settings;
-          const status = await statusOfApplication(app.database.db, row.id, { secretKeys, reveal: false });
+          const hidden = { secretKeys: settings.secretKeys, secrets: tokensOf(settings), reveal: false };
+          const status = await statusOfApplication(app.database.db, row.id, hidden);
           const { document, text, exitCode } = statusOutput(status!, timesOf(settings));
           print(self, {
             document: { ...(document as object), warnings },
@@ -135,15 +136,19 @@ export const submitDeps = (
   newSecret: newNotifySecret,
 });
 
+const tokensOf = ({ platform }: SettingsWithoutPlatform): string[] =>
+  [platform?.agentToken, platform?.merchant?.token].filter((token) => token != null);
+
 function addStatusCommand(onboard: Command): void {
   withBy(onboard.command('status'))
     .argument('[id]', 'the application’s number; without it, every one that is not settled')
     .option('--reveal', 'print what the platform said in full: it may repeat personal data')
     .description('how applications stand, what the platform wants, and what to do next')
     .action((id: string | undefined, { reveal = false }: { readonly reveal?: boolean }, self: Command) =>
-      answer(self, async ({ db, now, settings: { secretKeys }, times }) => {
+      answer(self, async ({ db, now, settings, times }) => {
         await markBrokenOff(db, now());
-        const statusOf = (asked: number) => statusOfApplication(db, asked, { secretKeys, reveal });
+        const options = { secretKeys: settings.secretKeys, secrets: tokensOf(settings), reveal };
+        const statusOf = (asked: number) => statusOfApplication(db, asked, options);
         const subject = id === undefined ? 'every open one' : idOf(id);
         if (reveal) await recordAuditEvent(db, auditEventOf(self, subject), now());
         if (id !== undefined) {

@@ -117,6 +117,7 @@ describe('a code that the stored list does not have', () => {
     const sent = await run(['beneficiary', 'register', file, '--despite', 'bank', '--by', 'ada'], env);
     expect(sent).toMatchObject({ code: 0, stderr: '' });
     expect(sent.stdout).toContain('please check: bankCode is none of the banks');
+    expect(sent.stdout).not.toContain('--despite');
     expect(received).toHaveLength(1);
     expect(await audit()).toMatchObject([
       { by: 'ada', command: 'beneficiary register', subject: '1', note: 'despite the list bank' },

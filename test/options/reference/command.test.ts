@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { sandbox } from '../sandbox/support.ts';
 import { emptyTables, freshDatabase } from '../../support/database.ts';
@@ -106,4 +109,26 @@ describe('a list in each form that the sandbox plays', () => {
       expect(synced.stdout).toMatch(/^payout_method of AQ +0$/m);
     },
   );
+
+  test('no message repeats the token of the settings, though the call is the agent’s', async () => {
+    const echo = createServer((request, response) => {
+      request.resume();
+      response.setHeader('content-type', 'application/json');
+      response.end('{"success":false,"error":{"code":"X","message":"no made-up-token-of-M1"}}');
+    }).listen(0, '127.0.0.1');
+    await once(echo, 'listening');
+    const { port } = echo.address() as AddressInfo;
+    try {
+      const ended = await run(['reference', 'sync', '--country', 'CN'], {
+        PLATFORM_BASE_URL: `http://127.0.0.1:${port}`,
+        PLATFORM_MERCHANT_NO: 'M1',
+        PLATFORM_TOKEN: 'made-up-token-of-M1',
+      });
+      expect(ended.code).not.toBe(0);
+      expect(ended.stdout + ended.stderr).toContain('refused');
+      expect(ended.stdout + ended.stderr).not.toContain('made-up-token');
+    } finally {
+      echo.close();
+    }
+  });
 });

@@ -8,7 +8,7 @@ const OF_NETWORK_MAX = 12;
 const WAITING_MAX = 200;
 
 /** A busy machine is slower: after this time a check is given up, so that it is answered before its connection is cut. */
-export const WAIT_MS_MAX = 12_000;
+const WAIT_MS_MAX = 12_000;
 
 /** Too many passwords wait to be checked, or one waited too long. */
 export class TooManyChecks extends Error {
