@@ -148,7 +148,7 @@ export function nextManifest(
   return { row: signed(row, recorded?.signature ?? null, options), isNew: true };
 }
 
-/** The readings that a manifest names, if they cover the day and are all earlier than these; else null. */
+/** The readings that a manifest names, if they cover the day as these do and are all earlier; else null. */
 function earlierReadings(
   { day, certificates: recorded }: Manifest,
   { zone, certificates }: Pick<ManifestSources, 'zone' | 'certificates'>,
@@ -156,7 +156,8 @@ function earlierReadings(
   const isEarlier = recorded.every(({ certifiedAt }) =>
     certificates.every((own) => Date.parse(certifiedAt) < own.certified_at.getTime()),
   );
-  if (!isEarlier || !covers(recorded, dayWindow(day, zone))) return null;
+  const own = certificates.map(({ begin_ms: beginMs, end_ms: endMs }) => ({ beginMs, endMs }));
+  if (!isEarlier || ![recorded, own].every((windows) => covers(windows, dayWindow(day, zone)))) return null;
   return recorded.map(({ beginMs, endMs, currency, total, distinct, quarantined, certifiedAt }) => ({
     ...{ begin_ms: beginMs, end_ms: endMs, currency: currency ?? '', total },
     ...{ distinct_count: distinct, quarantined_count: quarantined, certified_at: new Date(certifiedAt) },
