@@ -12,7 +12,10 @@ const INPUT_BYTES_MAX = 20 * 1_048_576;
 export function readInputFile(path: string): unknown {
   const lines = new LineCounter();
   // JSON is also YAML. Read as YAML, a key that is given twice is an error in both.
-  const document = parseDocument(textOf(path), { lineCounter: lines, prettyErrors: false });
+  const document = parseDocument(inputText(path, INPUT_BYTES_MAX), {
+    lineCounter: lines,
+    prettyErrors: false,
+  });
   const [error] = document.errors;
   if (error !== undefined) {
     const reason = error.code.toLowerCase().replaceAll('_', ' ');
@@ -27,11 +30,12 @@ export function readInputFile(path: string): unknown {
   }
 }
 
-function textOf(path: string): string {
+/** The text of a file that a person gave. Throws `UsageError` if it cannot be read, or has more bytes than that. */
+export function inputText(path: string, bytesMax: number): string {
   try {
     const { size } = statSync(path);
-    if (size > INPUT_BYTES_MAX)
-      throw new UsageError(`${path} has ${size} bytes; a file of this kind has at most ${INPUT_BYTES_MAX}.`);
+    if (size > bytesMax)
+      throw new UsageError(`${path} has ${size} bytes; a file of this kind has at most ${bytesMax}.`);
     return readFileSync(path, 'utf8');
   } catch (error) {
     if (error instanceof UsageError) throw error;

@@ -5,6 +5,7 @@ import type { Command } from 'commander';
 import { chmodText, isTooOpen, modeText } from '../host/files.ts';
 import { dayOf, dayWindow } from '../ledger/business-day.ts';
 import { TOKEN, TOKEN_RULE } from '../ledger/merchant-no.ts';
+import { firstNamed } from '../ledger/text.ts';
 import { isPlatformError } from '../platform/errors.ts';
 import { clockOf, openPlatform } from '../run/app.ts';
 import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
@@ -21,6 +22,7 @@ import {
   stopSignal,
   withBy,
 } from './context.ts';
+import { inputText } from './input-file.ts';
 import { type ListedMerchant, listRefused, readMerchantList } from './merchant-list.ts';
 import { counted, lines } from './output/text.ts';
 
@@ -56,7 +58,7 @@ export function addImportCommand(merchants: Command): void {
 
 async function importMerchants(path: string, flags: ImportFlags, self: Command): Promise<void> {
   const { check: isChecked = false, dryRun: isDryRun = false } = flags;
-  const listed = chosen(await readMerchantList(textOf(path), path), flags.merchant, path);
+  const listed = chosen(await readMerchantList(inputText(path, BYTES_MAX), path), flags.merchant, path);
   if (listed.some(({ token }) => token !== undefined)) assertPrivate(path);
   const variables = listed.flatMap(({ tokenEnv }) => tokenEnv ?? []);
   const settings = offlineSettings(self, variables);
@@ -84,19 +86,6 @@ async function importMerchants(path: string, flags: ImportFlags, self: Command):
       exitCode: refused.size > 0 ? EXIT.incomplete : EXIT.done,
     };
   });
-}
-
-function textOf(path: string): string {
-  try {
-    const { size } = statSync(path);
-    if (size > BYTES_MAX) throw new UsageError(`${path} has ${size} bytes; at most ${BYTES_MAX} are read.`);
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    if (error instanceof UsageError) throw error;
-    throw new UsageError(
-      `${path} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unreadable'}).`,
-    );
-  }
 }
 
 /** Throws `UsageError` where others may open a file that holds tokens. */
@@ -201,15 +190,10 @@ function importText(plan: ImportPlan, { path, all, isDryRun, refused }: Imported
   return lines(
     `${counted(all, 'merchant')} of ${path}: ${counts.join(', ')}${isDryRun ? ' (dry run: nothing was stored)' : ''}`,
     disabled.length > 0 &&
-      `still disabled: ${named(disabled)}; \`daybook merchants enable NO\` reads their ledgers again`,
+      `still disabled: ${firstNamed(disabled, NAMED_MAX)}; \`daybook merchants enable NO\` reads their ledgers again`,
     ...[...refused]
       .slice(0, NAMED_MAX)
       .map(([merchantNo, problem]) => `not stored: ${merchantNo}: ${problem}`),
     refused.size > NAMED_MAX && `not stored: ${refused.size - NAMED_MAX} more; --json has all`,
   );
 }
-
-const named = (merchants: readonly string[]): string =>
-  merchants.length <= NAMED_MAX
-    ? merchants.join(', ')
-    : `${merchants.slice(0, NAMED_MAX).join(', ')} and ${merchants.length - NAMED_MAX} more`;

@@ -89,10 +89,12 @@ export const recovered = (ended: RunEnded, since: Date, zone: string): AlertCont
 
 const KEY_PROBLEMS = [SecretKeyWrong, SecretUnreadable, UnknownSecretKey];
 
-/** Trouble with `serve`, and with a worker. It is over once one begins. */
-export const SERVE = 'serve';
-export const WORKER = 'worker';
-const CONDITION: Readonly<Record<Purpose, string>> = { night: NIGHT, worker: WORKER, serve: SERVE };
+/** Trouble with the beginning of each. That of `serve` and of a worker is over once one begins, that of nights with a good one. */
+export const NOT_STARTED: Readonly<Record<Purpose, string>> = {
+  night: NIGHT,
+  worker: 'worker',
+  serve: 'serve',
+};
 
 export function notStarted(
   error: unknown,
@@ -106,7 +108,7 @@ export function notStarted(
       : error instanceof Error
         ? error.message
         : String(error);
-  const name = isKey ? KEYS : CONDITION[purpose];
+  const name = isKey ? KEYS : NOT_STARTED[purpose];
   const headline = isKey ? KEY_PROBLEM : ABOUT[purpose](exitCode);
   return {
     condition: { name, grade: gradeOf(exitCode), count: 0 },

@@ -19,7 +19,7 @@ import {
   recordLastSuccess,
   sendDirectOnceADay,
 } from './deliver.ts';
-import { notStarted, SERVE, WORKER } from './nights.ts';
+import { NOT_STARTED, notStarted } from './nights.ts';
 import {
   claimWatchdogCheck,
   endConditions,
@@ -104,8 +104,7 @@ function checksOf(
   let hasBegun = false;
   return async () => {
     const troubles = troublesOf(database.db, { targets: keys, now: now() });
-    if (purpose !== 'night' && !hasBegun)
-      await endNotStarted(app, keys, purpose === 'serve' ? SERVE : WORKER);
+    if (purpose !== 'night' && !hasBegun) await endNotStarted(app, keys, NOT_STARTED[purpose]);
     hasBegun = true;
     await check?.(troubles);
     await runWatchdog(app, { seesRuns: purpose !== 'serve' });
