@@ -22,87 +22,112 @@ interface TurnLimits {
   readonly ofPersonAtOnce: number;
   /** Most requests of one person that wait. */
   readonly waitingOfPersonMax: number;
+  /** From so many waiting requests on only those that go before are taken; if left out, any number. */
+  readonly waitingMax?: number;
   readonly waitMsMax: number;
 }
 
 export interface Turns {
   /**
    * Resolves when it is the person's turn, with what ends the turn; null where too many of theirs wait, or this one
-   * waited too long. Rejects with the reason of `signal`, which gives up the place in the queue.
+   * waited too long. Rejects with the reason of `signal`, which gives up the place in the queue. `goesBefore`: before all
+   * who ask without it.
    */
-  readonly enter: (person: string, signal: AbortSignal) => Promise<(() => void) | null>;
+  readonly enter: (
+    person: string,
+    signal?: AbortSignal,
+    goesBefore?: boolean,
+  ) => Promise<(() => void) | null>;
 }
 
 type Begin = (leave: (() => void) | null) => void;
+type Line = Map<string, Set<Begin>>;
 
 export function createTurns(limits: TurnLimits, { later }: Timing): Turns {
-  const { atOnce, ofPersonAtOnce, waitingOfPersonMax, waitMsMax } = limits;
-  /** Who is next comes first. */
-  const waiting = new Map<string, Set<Begin>>();
-  const running = new Map<string, number>();
-  let runningOfAll = 0;
+  const { atOnce, ofPersonAtOnce, waitingOfPersonMax, waitingMax = Infinity, waitMsMax } = limits;
+  /** Who is next comes first, in the line of those who go before and in that of all others. */
+  const [before, others] = [new Map<string, Set<Begin>>(), new Map<string, Set<Begin>>()];
+  let waitingOfAll = 0;
+  const running = createRunning();
 
-  const count = (person: string, change: 1 | -1): void => {
-    runningOfAll += change;
-    const ofPerson = (running.get(person) ?? 0) + change;
-    if (ofPerson === 0) running.delete(person);
-    else running.set(person, ofPerson);
-  };
   const leaveOnce = (person: string) => {
     let isOver = false;
     return () => {
       if (isOver) return;
       isOver = true;
-      count(person, -1);
+      running.count(person, -1);
       beginNext();
     };
   };
-  const remove = (person: string, begin: Begin): void => {
+  const remove = (waiting: Line, person: string, begin: Begin): void => {
     const own = waiting.get(person);
-    own?.delete(begin);
+    if (own?.delete(begin) === true) waitingOfAll -= 1;
     if (own?.size === 0) waiting.delete(person);
   };
   const beginNext = (): void => {
+    beginIn(before);
+    beginIn(others);
+  };
+  const beginIn = (waiting: Line): void => {
     for (const [person, own] of waiting) {
-      if (runningOfAll >= atOnce) return;
-      if ((running.get(person) ?? 0) >= ofPersonAtOnce) continue;
+      if (running.ofAll() >= atOnce) return;
+      if (running.of(person) >= ofPersonAtOnce) continue;
       const [begin] = own;
       // Everybody else is before this person's next one.
+      remove(waiting, person, begin!);
       waiting.delete(person);
-      own.delete(begin!);
       if (own.size > 0) waiting.set(person, own);
-      count(person, 1);
+      running.count(person, 1);
       begin!(leaveOnce(person));
     }
   };
 
   return {
-    enter: (person, signal) =>
+    enter: (person, signal, goesBefore = false) =>
       new Promise((resolve, reject) => {
-        signal.throwIfAborted();
+        signal?.throwIfAborted();
+        const waiting = goesBefore ? before : others;
         const own = waiting.get(person) ?? new Set();
-        if (own.size >= waitingOfPersonMax) {
+        if (own.size >= waitingOfPersonMax || (!goesBefore && waitingOfAll >= waitingMax)) {
           resolve(null);
           return;
         }
         const giveUp = (): void => {
-          remove(person, begin);
+          remove(waiting, person, begin);
           callOff();
-          reject(signal.reason as Error);
+          reject(signal!.reason as Error);
         };
         const begin: Begin = (leave) => {
-          signal.removeEventListener('abort', giveUp);
+          signal?.removeEventListener('abort', giveUp);
           callOff();
           resolve(leave);
         };
         const callOff = later(waitMsMax, () => {
-          remove(person, begin);
+          remove(waiting, person, begin);
           begin(null);
         });
-        signal.addEventListener('abort', giveUp, { once: true });
+        signal?.addEventListener('abort', giveUp, { once: true });
         waiting.set(person, own.add(begin));
+        waitingOfAll += 1;
         beginNext();
       }),
+  };
+}
+
+/** How many are at work, by person. */
+function createRunning() {
+  const running = new Map<string, number>();
+  let ofAll = 0;
+  const of = (person: string): number => running.get(person) ?? 0;
+  return {
+    of,
+    ofAll: () => ofAll,
+    count: (person: string, change: 1 | -1): void => {
+      ofAll += change;
+      const ofPerson = of(person) + change;
+      if (ofPerson === 0) running.delete(person);
+      else running.set(person, ofPerson);
+    },
   };
 }
 
