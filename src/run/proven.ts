@@ -3,11 +3,12 @@ import type { Kysely } from 'kysely';
 import { addDays, dayOf, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, Window, Account } from '../ledger/entry.ts';
 import { changedDaysOfEach } from '../store/account-days.ts';
-import { certifiedOfEach } from '../store/certificates.ts';
+import { accountBalances, type AccountBalance } from '../store/account-balances.ts';
+import { certifiedOfEach, certifiedWindowsOf } from '../store/certificates.ts';
 import { unprovenSpans } from '../store/breaks/breaks.ts';
 import { ALL_TIME, covers } from '../ledger/window.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { coverageOf, provenStretch, type Clock, type OpenRange } from './coverage.ts';
+import { coverageOf, openRanges, provenStretch, type Clock, type OpenRange } from './coverage.ts';
 import { askInParts } from '../store/account-filter.ts';
 import { daysOutOfDate } from '../reconcile/up-to-date.ts';
 import { lawFacts, type LawFacts } from '../store/chaining.ts';
@@ -45,6 +46,37 @@ export function provenOf(
         ...(openOf.get(merchantNo) ?? []).map(({ beginMs, endMs }) => ({ beginMs, endMs })),
       ]),
     }));
+  });
+}
+
+/** An account's balance, and the last of its proven days without a gap; null if no day is proven. */
+export interface ProvenBalance extends AccountBalance {
+  readonly provenThrough: BusinessDay | null;
+}
+
+/** What each account holds and up to which day it is proven, in their order: three statements. */
+export async function provenBalances(
+  db: Kysely<DB>,
+  accounts: readonly Account[],
+  clock: Clock,
+): Promise<ProvenBalance[]> {
+  const merchants = [...new Set(accounts.map(({ merchantNo }) => merchantNo))];
+  const [balances, certified, requested] = await Promise.all([
+    accountBalances(db, accounts),
+    certifiedWindowsOf(
+      db,
+      accounts.map((account) => ({ ...account, within: ALL_TIME })),
+    ),
+    openRanges(db, merchants, clock),
+  ]);
+  const proofOf = createProof(clock);
+  return balances.map((balance, nth) => {
+    const { merchantNo, currency } = balance.account;
+    const missing = requested
+      .filter((range) => range.merchantNo === merchantNo && (range.currency ?? currency) === currency)
+      .flatMap((range) => range.missing);
+    const { provenThrough } = proofOf(certified[nth]!, balance.changed, [...missing, ...balance.open]);
+    return { ...balance, provenThrough };
   });
 }
 

@@ -15,6 +15,7 @@ import { figuredCurrencies } from './account-days.ts';
 interface DayFact {
   readonly verdict: Verdict;
   readonly entries: number;
+  readonly closing: string;
   readonly revision: number | null;
   readonly isDue: boolean;
   /** Its opening was taken from its own first entry, as the day before was not known. */
@@ -76,7 +77,7 @@ export async function dayFacts(
       ) WITH ORDINALITY AS asked (merchant_no, currency, nth)
     )
     SELECT 'day' AS kind, nth::int, d.day, d.verdict, d.credit_count + d.debit_count AS entries, d.revision,
-      d.is_due AS "isDue", d.restarted AS "isRestarted", NULL::numeric AS opening, NULL::bigint AS id,
+      d.is_due AS "isDue", d.restarted AS "isRestarted", d.closing AS amount, NULL::bigint AS id,
       NULL::bigint AS "beginMs", NULL::bigint AS "endMs"
     FROM asked JOIN account_day d ON ${OF_ASKED} AND d.day BETWEEN ${from} AND ${to}
     UNION ALL
@@ -111,8 +112,8 @@ export async function dayFacts(
 
 const OF_ASKED = sql`d.merchant_no = asked.merchant_no AND d.currency = asked.currency`;
 
-/** Those of the account's currency, and those whose currency is unknown. There are few of a merchant. */
-const UNREADABLE_SPANS = sql`
+/** Of a row `asked (merchant_no, currency, begin_ms, end_ms)`: those of its currency, and those whose currency is unknown. There are few of a merchant. */
+export const UNREADABLE_SPANS = sql`
   SELECT q.acknowledged_at IS NULL AS is_open, range_agg(part) AS spans
   FROM quarantined_entry q CROSS JOIN LATERAL unnest(q.span) AS part
   WHERE q.merchant_no = asked.merchant_no AND q.released_at IS NULL
@@ -131,8 +132,8 @@ interface FactRow {
   readonly revision: number | null;
   readonly isDue: boolean | null;
   readonly isRestarted: boolean | null;
-  /** Of kind `first` alone. */
-  readonly opening: string | null;
+  /** Of kind `day` its closing, of kind `first` its opening. */
+  readonly amount: string | null;
   /** Of kind `break` alone. */
   readonly id: number | null;
   /** Of spans alone. */
@@ -150,11 +151,11 @@ function factsOf(account: Account, rows: readonly FactRow[], by: Downloader | nu
   return {
     account,
     firstDay: first?.day ?? null,
-    firstOpening: first?.opening ?? null,
+    firstOpening: first?.amount ?? null,
     days: new Map(
-      of('day').map(({ day, verdict, entries, revision, isDue, isRestarted }) => [
+      of('day').map(({ day, verdict, entries, amount, revision, isDue, isRestarted }) => [
         day!,
-        { verdict, entries, revision, isDue, isRestarted } as DayFact,
+        { verdict, entries, closing: amount, revision, isDue, isRestarted } as DayFact,
       ]),
     ),
     changed: days('changed'),

@@ -23,7 +23,7 @@ import { showDay } from './routes/day.ts';
 import { addDownloads } from './routes/downloads.ts';
 import { findEntry, showEntry } from './routes/entry.ts';
 import { doClose, showMonth } from './routes/month.ts';
-import { showMonths } from './routes/months.ts';
+import { showHome } from './routes/home.ts';
 import { showStatus } from './routes/status.ts';
 import { bareServer, limitedServer, type LimitedServerDeps, type WebEvent } from '../../web/server.ts';
 import { AccessRefused, type RefusalWhy } from './access/access.ts';
@@ -92,7 +92,7 @@ export function addPages(server: FastifyInstance, deps: PagesServerDeps, { isAlo
 }
 
 const PAGES: Readonly<Record<string, MakePage>> = {
-  '/': showMonths,
+  '/': showHome,
   '/m/:merchant/:month': showMonth,
   '/m/:merchant/:currency/:day': showDay,
   '/breaks': showBreaks,

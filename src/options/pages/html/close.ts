@@ -62,7 +62,12 @@ function closesTable(view: View, closes: readonly MonthClose[]): Html {
     ],
     [
       close.file,
-      (one) => html`${fileOf(one.objectKey)}<br /><code title="SHA-256">${one.sha256}</code>`,
+      (one) =>
+        html`${fileOf(one.objectKey)}
+          <details>
+            <summary>SHA-256</summary>
+            <code>${one.sha256}</code>
+          </details>`,
       'wide',
     ],
   ]);

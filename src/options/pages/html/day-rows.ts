@@ -101,6 +101,7 @@ function rowsTable(view: View, { merchantNo }: Account, { entries, sort, breaks 
       ...amountColumns<LedgerEntry>(view, (entry) => entry),
     ],
     {
+      tableClass: 'entries',
       above: ({ batchNo }) => {
         const found = sort === 'time' ? breaks.get(batchNo) : undefined;
         return found && breakRow(view, found);

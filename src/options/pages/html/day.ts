@@ -8,7 +8,7 @@ import type { Adjustment } from '../../../statements/closes.ts';
 import type { BreaksFound } from '../stored.ts';
 import type { UnreadableWithin } from '../../../store/quarantine.ts';
 import type { CertificateRow, StatementRow } from '../../../store/statements/statements.ts';
-import { dayAddress, dayDownloadAddress, monthAddress } from './addresses.ts';
+import { addressWith, dayAddress, dayDownloadAddress, monthAddress } from './addresses.ts';
 import { chart, type BalanceDrawn } from './chart.ts';
 import { adjustmentLink } from './close.ts';
 import { rowsSection, type RowsShown } from './day-rows.ts';
@@ -16,7 +16,8 @@ import { filled } from './format.ts';
 import { html, when, type Html, type Part } from './html.ts';
 import { stateMark, type DayMark } from './months.ts';
 import { revisionsSection, type ComparisonShown } from './revisions.ts';
-import { breakLink, link, otherFormats, table } from './parts.ts';
+import { arrows, breakLink, link, menu, otherFormats, table } from './parts.ts';
+import { sumOf } from './sum.ts';
 import { page, type View } from './view.ts';
 
 const UNREADABLE_SHOWN_MAX = 20;
@@ -49,14 +50,18 @@ interface DayShown {
 
 export function dayPage(view: View, shown: DayShown): string {
   const { texts, format } = view;
-  const { account, day, figures, revisions, balance } = shown;
+  const { account, day, before, revisions, balance } = shown;
   const title = (shownDay: string): string => texts.day.title(account.merchantNo, account.currency, shownDay);
-  const month = monthAddress(account.merchantNo, day.slice(0, 7));
+  const month = addressWith(monthAddress(account.merchantNo, day.slice(0, 7)), {
+    currency: account.currency,
+  });
   const [current] = revisions;
+  const way = (to: BusinessDay): readonly [string, Part] => [dayAddress(account, to), format.shown.day(to)];
   return page(view, {
     title: title(format.plain.day(day)),
-    section: 'months',
-    content: html`<h1>${filled(title, format.shown.day(day))}</h1>
+    section: 'home',
+    content: html`<p class="up">${link(month, format.shown.month(day.slice(0, 7)))}</p>
+      <h1>${filled(title, format.shown.day(day))}</h1>
       <p>
         ${stateMark(view, shown.mark)}
         <span class="soft"
@@ -64,14 +69,11 @@ export function dayPage(view: View, shown: DayShown): string {
         >
       </p>
       ${when(shown.closed !== null, () => closedPart(view, shown.closed!))}
-      <ul class="links paging">
-        ${when(shown.before !== null, () => html`<li>${link(dayAddress(account, shown.before!), texts.day.dayBefore)}</li>`)}
-        <li>${link(dayAddress(account, shown.after), texts.day.dayAfter)}</li>
-        <li>${link(`${month}?currency=${encodeURIComponent(account.currency)}`, texts.day.month)}</li>
-        ${when(current !== undefined, () => downloads(view, account, day, current!.revision))}
-      </ul>
-      <h2 id="figures">${texts.day.figures}</h2>
-      ${figuresTable(view, figures, current)} ${breaksSection(view, shown.found)}
+      <div class="bar">
+        ${arrows(view, before === null ? null : way(before), way(shown.after))}
+        ${when(current !== undefined, () => menu(texts.download, downloads(view, account, day, current!.revision)))}
+      </div>
+      ${figuresPart(view, shown, current)} ${breaksSection(view, shown.found)}
       ${unreadableSection(view, shown.unreadable.slice(0, UNREADABLE_SHOWN_MAX), shown.unreadable.length)}
       ${when(
         balance !== null,
@@ -89,55 +91,49 @@ const closedPart = (view: View, { number, adjustment }: NonNullable<DayShown['cl
     ? html`<p class="soft">${view.texts.close.ofDay(number)}</p>`
     : html`<p class="said">${view.texts.close.dayAdjusts(number)} ${adjustmentLink(view, adjustment)}</p>`;
 
-/** Links to the statement as CSV, and in each other format. */
-function downloads({ texts }: View, account: Account, day: BusinessDay, revision: number): Part {
+/** The statement as CSV, and in each other format. */
+function downloads(
+  { texts }: View,
+  account: Account,
+  day: BusinessDay,
+  revision: number,
+): (readonly [string, string])[] {
   const address = (format?: string): string => dayDownloadAddress(account, day, revision, format);
   return [
-    html`<li>${link(address(), texts.day.download(revision))}</li>`,
-    ...otherFormats(texts).map(
-      ([format, name]) => html`<li>${link(address(format), texts.day.downloadAs(name))}</li>`,
-    ),
+    [address(), texts.day.download(revision)],
+    ...otherFormats(texts).map(([format, name]) => [address(format), texts.day.downloadAs(name)] as const),
   ];
 }
 
-type Figures = Pick<
-  StatementRow,
-  | 'opening'
-  | 'credit_total'
-  | 'credit_count'
-  | 'debit_total'
-  | 'debit_count'
-  | 'closing'
-  | 'verdict'
-  | 'break_count'
->;
-
-function figuresTable(view: View, known: AccountDayRow | null, published: StatementRow | undefined): Html {
-  const { texts, format } = view;
+/** The sum as published, and what is known now where that differs. */
+function figuresPart(
+  view: View,
+  { account, figures: known, found, mark }: DayShown,
+  published: StatementRow | undefined,
+): Html {
+  const { texts } = view;
   const { day } = texts;
-  if (known === null && published === undefined) return html`<p>${day.noFigures}</p>`;
-  const rows: readonly (readonly [name: string, cell: (figures: Figures) => string])[] = [
-    [day.opening, ({ opening }) => format.amount(opening)],
-    [day.credits, ({ credit_total: total }) => format.amount(total)],
-    [day.debits, ({ debit_total: total }) => format.amount(total)],
-    [day.closing, ({ closing }) => format.amount(closing)],
-    [day.creditCount, ({ credit_count: count }) => format.count(count)],
-    [day.debitCount, ({ debit_count: count }) => format.count(count)],
-    [day.verdict, ({ verdict }) => verdictText(view, verdict)],
-    [day.breaks, ({ break_count: count }) => format.count(count)],
+  if (known === null && published === undefined)
+    return html`<h2>${day.figures}</h2>
+      <p>${day.noFigures}</p>`;
+  const isSame = known !== null && published !== undefined && isAlike(known, published);
+  const columns: readonly (readonly [Part, StatedRow])[] = [
+    ...(published === undefined ? [] : [[day.published(published.revision), published] as const]),
+    ...(known === null || isSame ? [] : [[day.known, known] as const]),
   ];
-  const isDue = known !== null && known.is_due && published !== undefined;
-  return html`${table({ by: 'figures' }, rows, [
-    [null, ([name]) => name, 'name'],
-    [day.known, ([, cell]) => known && cell(known), 'number'],
-    [
-      published === undefined ? texts.month.notPublished : day.published(published.revision),
-      ([, cell]) => published && cell(published),
-      'number',
-    ],
-  ])}
-  ${when(isDue, () => html`<p class="said">${isAlike(known!, published!) ? day.dueUnseen : day.due}</p>`)}`;
+  const summed = columns.map(([, row]) => ({
+    ...figuresOf(row),
+    isExplained: row.verdict === 'broken' && mark.state === 'explained' && found.breaks.length > 0,
+  }));
+  const [stated] = columns.map(([, { verdict }]) => verdict);
+  return html`<h2 id="figures">${day.figures}</h2>
+    ${sumOf(view, account.currency, { label: day.sum(account.currency), columns: columns.map(([head]) => head) }, summed)}
+    ${when(stated !== undefined && stated !== 'broken', () => html`<p class="soft">${day.verdict}: ${verdictText(view, stated!)}</p>`)}
+    ${when(published === undefined, () => html`<p class="soft">${texts.month.notPublished}</p>`)}
+    ${when(known !== null && known.is_due && published !== undefined, () => html`<p class="said">${isSame ? day.dueUnseen : day.due}</p>`)}`;
 }
+
+type StatedRow = AccountDayRow | StatementRow;
 
 const isAlike = (known: AccountDayRow, published: StatementRow): boolean =>
   sameStated(figuresOf(known), figuresOf(published));
@@ -173,16 +169,19 @@ function certificatesSection(view: View, { certificates, certificatesInAll }: Da
       <p>${day.noCertificate}</p>`;
   const at = (ms: number): Part => format.shown.instant(new Date(ms));
   return html`<h2 id="certificates">${day.certificates}</h2>
-    <p class="soft">${day.certificatesOf}</p>
-    ${table({ by: 'certificates' }, certificates, [
-      [day.spanFrom, (one) => at(one.begin_ms), 'line'],
-      [day.spanTo, (one) => at(one.end_ms), 'line'],
-      [day.total, (one) => format.count(one.total), 'number'],
-      [day.distinct, (one) => format.count(one.distinct_count), 'number'],
-      [day.quarantined, (one) => format.count(one.quarantined_count), 'number'],
-      [day.certified, (one) => format.shown.instant(one.certified_at), 'line'],
-    ])}
-    ${when(certificatesInAll > certificates.length, () => html`<p>${day.certificatesMore(format.count(certificatesInAll - certificates.length))}</p>`)}`;
+    <details>
+      <summary>${day.certificatesCount(certificatesInAll)}</summary>
+      <p class="soft">${day.certificatesOf}</p>
+      ${table({ by: 'certificates' }, certificates, [
+        [day.spanFrom, (one) => at(one.begin_ms), 'line'],
+        [day.spanTo, (one) => at(one.end_ms), 'line'],
+        [day.total, (one) => format.count(one.total), 'number'],
+        [day.distinct, (one) => format.count(one.distinct_count), 'number'],
+        [day.quarantined, (one) => format.count(one.quarantined_count), 'number'],
+        [day.certified, (one) => format.shown.instant(one.certified_at), 'line'],
+      ])}
+      ${when(certificatesInAll > certificates.length, () => html`<p>${day.certificatesMore(format.count(certificatesInAll - certificates.length))}</p>`)}
+    </details>`;
 }
 
 /** `inAll`: how many there are; `entries` may be only the first of them. */

@@ -1,15 +1,13 @@
-/** The page of all months: each account's days of one month, a mark a day. */
-import { addDays } from '../../../ledger/business-day.ts';
+/** The days of a month: each account's as a mark, and what the marks mean. */
 import type { Account, BusinessDay } from '../../../ledger/entry.ts';
-import { DAY_NOTES, DAY_STATES, type DayNote, type DayState } from '../../../run/day-state.ts';
+import type { DayNote, DayState } from '../../../run/day-state.ts';
 import type { Month } from '../../../statements/month.ts';
 import type { ClosedMonth } from '../../../statements/closes.ts';
 import type { AccountFacts } from '../../../store/day-facts.ts';
 import { addressWith, dayAddresses, monthAddress } from './addresses.ts';
-import { filled } from './format.ts';
 import { html, when, type Html, type Part } from './html.ts';
-import { link, pagingLinks, scrolling } from './parts.ts';
-import { page, type View } from './view.ts';
+import { link, scrolling } from './parts.ts';
+import type { View } from './view.ts';
 
 export interface DayMark {
   readonly day: BusinessDay;
@@ -19,6 +17,8 @@ export interface DayMark {
   readonly isRevised: boolean;
   /** Not what the close of its month froze. */
   readonly isAdjusted: boolean;
+  /** Open breaks that concern the day, of those that lie between two days both. */
+  readonly breaks: readonly number[];
 }
 
 export interface MarkedAccount {
@@ -28,16 +28,6 @@ export interface MarkedAccount {
   readonly days: readonly DayMark[];
   /** Null where their month is not closed. */
   readonly closed: ClosedMonth | null;
-}
-
-export interface MonthsShown {
-  readonly month: Month;
-  /** Part of the merchants' numbers that was asked for. */
-  readonly contains: string;
-  readonly accounts: readonly MarkedAccount[];
-  readonly isFirst: boolean;
-  /** The address of the next page; null on the last one. */
-  readonly next: Account | null;
 }
 
 /** The marks are also letters and signs, as not everybody sees the colours. */
@@ -65,68 +55,45 @@ const NOTE_SIGNS: Readonly<Record<DayNote, string>> = {
 /** States of days that have no page. */
 export const WITHOUT_PAGE: readonly DayState[] = ['before', 'not-read'];
 
-export function monthsPage(view: View, shown: MonthsShown): string {
+/** On a narrow screen days longer ago than these last ones of the month's are left to the month's own page. */
+const RECENT_DAYS = 7;
+
+/** Each account's days of one month, a mark a day that leads there. */
+export function daysGrid(view: View, month: Month, accounts: readonly MarkedAccount[]): Html {
   const { texts, format } = view;
-  const { month, contains, accounts } = shown;
-  return page(view, {
-    title: texts.months.of(format.plain.month(month.name)),
-    section: 'months',
-    content: html`<h1>${filled(texts.months.of, format.shown.month(month.name))}</h1>
-      <ul class="links paging">
-        <li>${link(adjacentMonth(view, addDays(month.from, -1)), texts.months.earlier)}</li>
-        <li>${link(adjacentMonth(view, addDays(month.to, 1)), texts.months.later)}</li>
-      </ul>
-      <form class="line" method="get" action="/">
-        <p>
-          <label for="month">${texts.months.month}</label
-          ><input id="month" name="month" type="month" value="${month.name}" />
-        </p>
-        <p>
-          <label for="q">${texts.months.filter}</label
-          ><input id="q" name="q" type="search" value="${contains}" />
-        </p>
-        <p><button>${texts.months.show}</button></p>
-      </form>
-      ${accounts.length === 0 ? html`<p>${texts.months.nothing}</p>` : grid(view, shown, format.plain.month(month.name))}
-      ${paging(view, shown)} ${legend(view)}`,
-  });
-}
-
-const adjacentMonth = ({ address }: View, day: BusinessDay): string =>
-  addressWith(address, { month: day.slice(0, 7), after: null });
-
-const grid = (view: View, { month, accounts }: MonthsShown, name: string): Html =>
-  scrolling(
-    { label: view.texts.months.caption(name) },
+  const name = format.plain.month(month.name);
+  const days = accounts[0]!.days;
+  const over = days.findLastIndex(({ state }) => state !== 'not-over');
+  const recentFrom = Math.max(0, over + 1 - RECENT_DAYS);
+  const isRecent = (at: number): boolean => at >= recentFrom && at <= Math.max(over, recentFrom);
+  const className = (at: number): string | null => (isRecent(at) ? null : 'early');
+  return scrolling(
+    { label: texts.months.caption(name) },
     html`<table class="grid">
       <caption>
-        ${view.texts.months.caption(name)}
+        ${texts.months.caption(name)}
       </caption>
       <thead>
         <tr>
-          <th scope="col">${view.texts.months.account}</th>
-          ${accounts[0]!.days.map(({ day }) => html`<th scope="col">${Number(day.slice(8))}</th>`)}
+          <th scope="col">${texts.months.account}</th>
+          ${days.map(({ day }, at) => html`<th scope="col" class="${className(at)}">${Number(day.slice(8))}</th>`)}
         </tr>
       </thead>
       <tbody>
-        ${accounts.map(({ account, days, closed }) => {
+        ${accounts.map(({ account, days: own }) => {
           const addressOf = dayAddresses(account);
+          const address = addressWith(monthAddress(account.merchantNo, month.name), {
+            currency: account.currency,
+          });
           return html`<tr>
-            <th scope="row">
-              ${link(monthAddress(account.merchantNo, month.name), account.merchantNo)} ${account.currency}
-              ${when(closed !== null, () => closedMark(view, ofAccount(closed!, account)))}
-            </th>
-            ${days.map((mark) => cell(view, mark, addressOf))}
+            <th scope="row">${link(address, `${account.merchantNo} ${account.currency}`)}</th>
+            ${own.map((mark, at) => cell(view, mark, addressOf, className(at)))}
           </tr> `;
         })}
       </tbody>
     </table>`,
   );
-
-/** Of a closed month, what adjusts this account's days. */
-const ofAccount = (closed: ClosedMonth, { currency }: Account): Pick<ClosedMonth, 'adjustments'> => ({
-  adjustments: closed.adjustments.filter((one) => one.currency === currency),
-});
+}
 
 /** Whether the month is closed, and whether that still holds. */
 export const closedMark = ({ texts }: View, { adjustments }: Pick<ClosedMonth, 'adjustments'>): Html =>
@@ -134,10 +101,15 @@ export const closedMark = ({ texts }: View, { adjustments }: Pick<ClosedMonth, '
     >${adjustments.length === 0 ? texts.close.closed : texts.close.closedAdjusted}</span
   >`;
 
-const cell = (view: View, mark: DayMark, addressOf: (day: BusinessDay) => string): Html =>
+const cell = (
+  view: View,
+  mark: DayMark,
+  addressOf: (day: BusinessDay) => string,
+  className: string | null,
+): Html =>
   WITHOUT_PAGE.includes(mark.state) || (mark.state === 'not-over' && !mark.isRevised)
-    ? html`<td class="${mark.state}">${SIGNS[mark.state]}</td>`
-    : html`<td class="${mark.state}${mark.isRevised ? ' revised' : null}">
+    ? html`<td class="${mark.state} ${className}">${SIGNS[mark.state]}</td>`
+    : html`<td class="${mark.state}${mark.isRevised ? ' revised' : null} ${className}">
         <a class="${mark.state}" href="${addressOf(mark.day)}" aria-label="${stateText(view, mark)}"
           >${SIGNS[mark.state]}${noteSigns(mark)}</a
         >
@@ -146,7 +118,7 @@ const cell = (view: View, mark: DayMark, addressOf: (day: BusinessDay) => string
 const ADJUSTED = '∆';
 const REVISED = '↓';
 
-type Mark = Omit<DayMark, 'day'>;
+type Mark = Omit<DayMark, 'day' | 'breaks'>;
 
 const noteSigns = ({ notes, isAdjusted, isRevised }: Omit<Mark, 'state'>): Part => {
   const signs = [
@@ -171,28 +143,38 @@ export const stateMark = (view: View, mark: Mark): Html =>
     >${SIGNS[mark.state]}${noteSigns(mark)} ${stateText(view, mark)}</span
   >`;
 
-const paging = (view: View, { isFirst, next }: MonthsShown): Part => {
-  const { texts, address } = view;
-  return pagingLinks(view, [
-    !isFirst && [addressWith(address, { after: null }), texts.first],
-    next !== null && [addressWith(address, { after: `${next.merchantNo} ${next.currency}` }), texts.next],
-  ]);
-};
-
 const PLAIN: Mark = { state: 'proven', notes: [], isRevised: false, isAdjusted: false };
 
-const legend = (view: View): Html => {
+interface MarkKinds {
+  readonly states: readonly DayState[];
+  readonly notes: readonly DayNote[];
+}
+
+/** What the marks mean, of those kinds that are in use. */
+export function legendOf(view: View, { states, notes }: MarkKinds, accounts: readonly MarkedAccount[]): Html {
   const { texts } = view;
+  const marks = accounts.flatMap(({ days }) => days);
+  const isUsed = (test: (mark: DayMark) => boolean): boolean => marks.some(test);
   const legendItem = (mark: Mark, meaning: string): Html =>
     html`<li>
       <span class="s proven${mark.isRevised ? ' revised' : null}">${SIGNS.proven}${noteSigns(mark)}</span>
       ${meaning}
     </li> `;
-  return html`<h2>${texts.months.legend}</h2>
+  return html`<h3 class="soft">${texts.months.legend}</h3>
     <ul class="legend">
-      ${DAY_STATES.filter((state) => state !== 'before').map((state) => html`<li>${stateMark(view, { ...PLAIN, state })} ${texts.stateMeaning[state]}</li>`)}
-      ${DAY_NOTES.filter((note) => note !== 'unreadable').map((note) => legendItem({ ...PLAIN, notes: [note] }, texts.note[note]))}
-      ${legendItem({ ...PLAIN, isRevised: true }, texts.revised)}
-      ${legendItem({ ...PLAIN, isAdjusted: true }, texts.close.adjustedDay)}
+      ${states
+        .filter((state) => state !== 'before' && isUsed((mark) => mark.state === state))
+        .map((state) => html`<li>${stateMark(view, { ...PLAIN, state })} ${texts.stateMeaning[state]}</li>`)}
+      ${notes
+        .filter((note) => isUsed((mark) => mark.notes.includes(note)))
+        .map((note) => legendItem({ ...PLAIN, notes: [note] }, texts.note[note]))}
+      ${when(
+        isUsed(({ isRevised }) => isRevised),
+        () => legendItem({ ...PLAIN, isRevised: true }, texts.revised),
+      )}
+      ${when(
+        isUsed(({ isAdjusted }) => isAdjusted),
+        () => legendItem({ ...PLAIN, isAdjusted: true }, texts.close.adjustedDay),
+      )}
     </ul>`;
-};
+}

@@ -26,7 +26,7 @@ const CELLS = {
 type CellKind = keyof typeof CELLS;
 
 /** The head, null for none, and what is shown of a row. Default: text. */
-export type Column<Row> = readonly [head: string | null, cell: (row: Row) => Part, kind?: CellKind];
+export type Column<Row> = readonly [head: Part, cell: (row: Row) => Part, kind?: CellKind];
 
 /** A table is named by the element with the id `by`, or by `label`. */
 type TableName = { readonly by: string } | { readonly label: string };
@@ -35,13 +35,15 @@ interface RowOptions<Row> {
   /** A row of its own above. */
   readonly above?: (row: Row) => Part;
   readonly className?: (row: Row) => string | null;
+  /** Of the table. */
+  readonly tableClass?: string;
 }
 
 export function table<Row>(
   name: TableName,
   rows: readonly Row[],
   columns: readonly Column<Row>[],
-  { above, className }: RowOptions<Row> = {},
+  { above, className, tableClass }: RowOptions<Row> = {},
 ): Html {
   const rowOf = (row: Row): Html => {
     const cells = columns.map(([, cell, kind = 'text']) => html`${CELLS[kind](cell(row))} `);
@@ -56,7 +58,7 @@ export function table<Row>(
   };
   return scrolling(
     name,
-    html`<table>
+    html`<table ${tableClass === undefined ? null : html` class="${tableClass}"`}>
       <thead>
         <tr>
           ${columns.map(headOf)}
@@ -102,6 +104,37 @@ export const dayTime = ({ format }: View, day: BusinessDay): Html =>
 
 export const dayLink = (view: View, account: Account, day: BusinessDay): Html =>
   link(dayAddress(account, day), dayTime(view, day));
+
+type Way = readonly [address: string, name: Part] | null;
+
+/** To what lies before and after: a day, a month. Null where there is nothing. */
+export const arrows = ({ texts }: View, before: Way, after: Way): Html =>
+  html`<nav class="arrows paging" aria-label="${texts.adjacent}">
+    ${before && html`<a class="button" rel="prev" href="${before[0]}">← ${before[1]}</a>`}
+    ${after && html`<a class="button" rel="next" href="${after[0]}">${after[1]} →</a>`}
+  </nav>`;
+
+interface Tab {
+  readonly address: string;
+  readonly name: Part;
+  readonly isChosen: boolean;
+}
+
+export const tabs = (label: string, all: readonly Tab[]): Html =>
+  html`<nav class="tabs paging" aria-label="${label}">
+    <ul>
+      ${all.map(({ address, name, isChosen }) => html`<li><a href="${address}" ${isChosen ? html` aria-current="page"` : null}>${name}</a></li>`)}
+    </ul>
+  </nav>`;
+
+/** Links that fold out under a button. */
+export const menu = (title: string, links: readonly (readonly [address: string, name: Part])[]): Html =>
+  html`<details class="menu">
+    <summary class="button">${title}</summary>
+    <ul>
+      ${links.map(([address, name]) => html`<li>${link(address, name)}</li>`)}
+    </ul>
+  </details>`;
 
 export const breakLink = ({ texts }: View, id: number): Html =>
   link(breakAddress(id), texts.day.chartBreak(id));

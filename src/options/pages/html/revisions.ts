@@ -41,7 +41,14 @@ export function revisionsSection(
       ],
       [day.publishedAt, (row) => format.shown.instant(row.published_at), 'line'],
       [day.why, (row) => row.reason ?? day.firstRevision, 'wide'],
-      [day.file, (row) => html`<code title="SHA-256">${row.sha256}</code>`],
+      [
+        day.file,
+        (row) =>
+          html`<details>
+            <summary>SHA-256</summary>
+            <code>${row.sha256}</code>
+          </details>`,
+      ],
       [day.size, (row) => format.count(row.byte_count), 'number'],
       [
         day.compare,

@@ -29,7 +29,7 @@ import {
 } from '../../../store/statements/statements.ts';
 import { merchantIn, type Asked, type PagesContext, YEARS, PageRefusal, type MakePage } from './context.ts';
 import { rowsOf } from './day-rows.ts';
-import { markedDays } from './months.ts';
+import { markedDays } from './home.ts';
 import { StatementDamaged, rowsBetween } from '../../../statements/fetch.ts';
 import { causesOf, type CausedRow } from '../../../statements/reason.ts';
 import { tallyRows } from '../../../statements/differing-rows.ts';

@@ -15,7 +15,7 @@ import { manifestOfDay } from '../../../store/statements/stored-files.ts';
 import type { Timing, Turns } from '../turns.ts';
 import { askedOf, merchantIn, type Asked, type PagesContext, PageRefusal } from './context.ts';
 import { accountIn, dayIn } from './day.ts';
-import { monthIn } from './months.ts';
+import { monthIn } from './home.ts';
 
 /** What is made of a statement before anything of it is sent. */
 const HELD_BYTES_MAX = 262_144;

@@ -19,7 +19,7 @@ import {
   type MakePage,
   type PagesContext,
 } from './context.ts';
-import { markedDays, monthIn } from './months.ts';
+import { markedDays, monthIn } from './home.ts';
 
 /** What was typed into the form to close a month. */
 type Typed = Pick<CloseForm, 'note' | 'despite'>;

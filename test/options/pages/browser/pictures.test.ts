@@ -13,14 +13,26 @@ const FOLDER =
   fileURLToPath(new URL('../../../../docs/pages/', import.meta.url));
 const isAsked = process.env['DAYBOOK_TEST_PICTURES'] === 'write' && chromiumPath !== null;
 
+/** Every page, with the height of its wide picture. */
 const PICTURES = [
-  ['login', '/login', { width: 1080, height: 460 }],
-  ['months', '/?month=2026-03', { width: 1080, height: 560 }],
-  ['month', '/m/SBX-M-1/2026-03?currency=KWD', { width: 1080, height: 780 }],
-  ['day', `/m/SBX-M-1/USD/${BROKEN_DAY}`, { width: 1080, height: 1120 }],
-  ['revisions', `/m/SBX-M-1/KWD/${REVISED_DAY}?revision=2&against=1#compared`, { width: 1200, height: 640 }],
-  ['break', '/breaks/BREAK', { width: 1080, height: 630 }],
-  ['status', '/status', { width: 1080, height: 620 }],
+  ['login', '/login', 460],
+  ['accounts', '/?month=2026-03', 700],
+  ['month', '/m/SBX-M-1/2026-03?currency=USD', 1500],
+  ['day', `/m/SBX-M-1/USD/${BROKEN_DAY}`, 1400],
+  ['revisions', `/m/SBX-M-1/KWD/${REVISED_DAY}?revision=2&against=1#compared`, 740],
+  ['breaks', '/breaks?all=yes', 420],
+  ['break', '/breaks/BREAK', 1500],
+  ['entry', '/entry/SBX-M-1/ENTRY', 700],
+  ['changes', '/changes?since=2026-03-01', 420],
+  ['status', '/status', 700],
+] as const;
+
+/** Wide ones are in the documentation by their own name; the others are to be looked through after a change. */
+const FORMS = [
+  ['', { viewport: { width: 1200, height: 0 }, colorScheme: 'light' }],
+  ['-dark', { viewport: { width: 1200, height: 0 }, colorScheme: 'dark' }],
+  ['-phone', { viewport: { width: 390, height: 2600 }, colorScheme: 'light' }],
+  ['-phone-dark', { viewport: { width: 390, height: 1200 }, colorScheme: 'dark' }],
 ] as const;
 
 test.skipIf(!isAsked)('pictures of the main pages', async () => {
@@ -37,13 +49,21 @@ test.skipIf(!isAsked)('pictures of the main pages', async () => {
   });
   const [pages, guarded] = [await showPages(stage), await showPages(stage, { access, canLogOut: true })];
   const browser = await openChromium();
-  for (const [name, path, viewport] of PICTURES) {
+  const entry = await db
+    .selectFrom('ledger_entry')
+    .select('batch_no')
+    .where('currency', '=', 'USD')
+    .executeTakeFirstOrThrow();
+  for (const [name, path, height] of PICTURES) {
     const { url } = name === 'login' ? guarded : pages;
-    const { page, complaints } = await watchedPage(browser, url, { viewport, colorScheme: 'light' });
-    await page.goto(path.replace('BREAK', String(id)));
-    await page.screenshot({ path: `${FOLDER}${name}.png` });
-    expect(complaints).toEqual([]);
-    await page.context().close();
+    for (const [form, options] of FORMS) {
+      const viewport = { ...options.viewport, height: options.viewport.height || height };
+      const { page, complaints } = await watchedPage(browser, url, { ...options, viewport });
+      await page.goto(path.replace('BREAK', String(id)).replace('ENTRY', entry.batch_no));
+      await page.screenshot({ path: `${FOLDER}${name}${form}.png` });
+      expect(complaints).toEqual([]);
+      await page.context().close();
+    }
   }
   await browser.close();
   await pages.close();

@@ -1,33 +1,51 @@
-/** `/`: the months. */
+/** `/`: what each account holds, and its days of a month. */
 import { addDays, dayWindow, daysFromTo } from '../../../ledger/business-day.ts';
 import type { Account, BusinessDay } from '../../../ledger/entry.ts';
-import { monthsPage, type MarkedAccount } from '../html/months.ts';
+import { homePage } from '../html/home.ts';
+import type { MarkedAccount } from '../html/months.ts';
 import { dayNotes, dayState } from '../../../run/day-state.ts';
 import { monthOf, type Month } from '../../../statements/month.ts';
 import { part } from '../../all.ts';
-import { accountsPage, dayFacts } from '../../../store/day-facts.ts';
+import { provenBalances } from '../../../run/proven.ts';
+import { accountsPage, dayFacts, openBreaksOn } from '../../../store/day-facts.ts';
+import { lastGoodReadings } from '../../../store/runs.ts';
 import { type Asked, type PagesContext, YEARS, PageRefusal, type MakePage } from './context.ts';
 
 /** Rows of the grid: with 31 marks each the page stays well below 100 kB. */
 const ACCOUNTS_A_PAGE = 20;
 const CONTAINS_CHARACTERS_MAX = 32;
 
-export const showMonths: MakePage = async (context, asked) => {
+export const showHome: MakePage = async (context, asked) => {
+  const { db, zone, now } = context;
   const { view, person, query, today } = asked;
   const month = monthIn(query('month') ?? addDays(today, -1).slice(0, 7));
   const contains = (query('q') ?? '').trim().slice(0, CONTAINS_CHARACTERS_MAX);
   const after = accountIn(query('after'));
-  const found = await accountsPage(context.db, {
+  const found = await accountsPage(db, {
     merchants: person.merchants,
     contains,
     after,
     limit: ACCOUNTS_A_PAGE + 1,
   });
   const accounts = found.slice(0, ACCOUNTS_A_PAGE);
-  return monthsPage(view, {
-    month,
-    contains,
-    accounts: await markedDays(context, asked, accounts, month),
+  const merchants = [...new Set(accounts.map(({ merchantNo }) => merchantNo))];
+  const [marked, balances, lastGood] = await Promise.all([
+    markedDays(context, asked, accounts, month),
+    provenBalances(db, accounts, { zone, now: now() }),
+    lastGoodReadings(db, merchants),
+  ]);
+  const ageOf = ({ merchantNo }: Account) => {
+    const at = lastGood.get(merchantNo)?.at;
+    return at === undefined ? null : { at, ageMs: now().getTime() - at.getTime() };
+  };
+  return homePage(view, {
+    ...{ month, contains },
+    isOver: month.to < today,
+    accounts: accounts.map((account, nth) => ({
+      marked: marked[nth]!,
+      balance: balances[nth]!,
+      lastGood: ageOf(account),
+    })),
     isFirst: after === null,
     next: found.length > accounts.length ? accounts.at(-1)! : null,
   });
@@ -78,6 +96,7 @@ export async function markedDays(
       notes: dayNotes(one, day, { zone, today }),
       isRevised: one.revised.has(day),
       isAdjusted: adjusted.has(keyOf(one.account, day)),
+      breaks: one.openBreaks.length === 0 ? [] : openBreaksOn(one, dayWindow(day, zone)).map(({ id }) => id),
     })),
     closed: closed.get(one.account.merchantNo) ?? null,
   }));
