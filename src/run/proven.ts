@@ -4,7 +4,7 @@ import { addDays, dayOf, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, Window, Account } from '../ledger/entry.ts';
 import { changedDaysOfEach } from '../store/account-days.ts';
 import { accountBalances, type AccountBalance } from '../store/account-balances.ts';
-import { certifiedOfEach, certifiedWindowsOf } from '../store/certificates.ts';
+import { certifiedOfEach } from '../store/certificates.ts';
 import { unprovenSpans } from '../store/breaks/breaks.ts';
 import { ALL_TIME, covers } from '../ledger/window.ts';
 import type { DB } from '../store/engine/schema.ts';
@@ -54,28 +54,24 @@ export interface ProvenBalance extends AccountBalance {
   readonly provenThrough: BusinessDay | null;
 }
 
-/** What each account holds and up to which day it is proven, in their order: three statements. */
+/** What each account holds and up to which day it is proven, in their order: two statements, and one more where ranges of days were asked for. */
 export async function provenBalances(
   db: Kysely<DB>,
   accounts: readonly Account[],
   clock: Clock,
 ): Promise<ProvenBalance[]> {
   const merchants = [...new Set(accounts.map(({ merchantNo }) => merchantNo))];
-  const [balances, certified, requested] = await Promise.all([
+  const [balances, requested] = await Promise.all([
     accountBalances(db, accounts),
-    certifiedWindowsOf(
-      db,
-      accounts.map((account) => ({ ...account, within: ALL_TIME })),
-    ),
     openRanges(db, merchants, clock),
   ]);
   const proofOf = createProof(clock);
-  return balances.map((balance, nth) => {
+  return balances.map((balance) => {
     const { merchantNo, currency } = balance.account;
     const missing = requested
       .filter((range) => range.merchantNo === merchantNo && (range.currency ?? currency) === currency)
       .flatMap((range) => range.missing);
-    const { provenThrough } = proofOf(certified[nth]!, balance.changed, [...missing, ...balance.open]);
+    const { provenThrough } = proofOf(balance.certified, balance.changed, [...missing, ...balance.open]);
     return { ...balance, provenThrough };
   });
 }

@@ -10,10 +10,8 @@ const window = (from: string, to = from) => ({
   endMs: dayWindow(to, CLOCK.zone).endMs,
 });
 const DAY = '2026-03-05';
-const PROVEN = {
-  ...{ verdict: 'continuous', entries: 7, closing: '0.00' },
-  ...{ revision: 1, isDue: false, isRestarted: false },
-} as const;
+const STATED = { verdict: 'continuous', closing: '0.00' } as const;
+const PROVEN = { ...STATED, entries: 7, revision: 1, isDue: false, isRestarted: false } as const;
 const of = (change: Partial<typeof FACTS> = {}, day: Partial<DayFact> = {}): AccountFacts => ({
   ...FACTS,
   days: new Map([[DAY, { ...PROVEN, ...day }]]),

@@ -64,23 +64,28 @@ describe('what they show', () => {
   test('a month in figures, with what is open', async () => {
     const html = await pages.html('/m/SBX-M-1/2026-03');
     const text = textOf(html);
-    expect(html).toMatch(/\/2026-02">Month before<.*\/2026-04">Month after</s);
+    expect(html).toMatch(
+      /\/2026-02\?currency=KWD">← February 2026<.*\/2026-04\?currency=KWD">April 2026 →</s,
+    );
     expect([...html.matchAll(/<th scope="col"[^>]*>([^<]*)</g)].map(([, head]) => head)).toEqual([
-      ...['Account', 'Figures of', 'Opening', 'Credits', 'Number of credits', 'Debits', 'Number of debits'],
-      ...['Closing', 'Days still open'],
       ...['Day', 'State', 'Opening', 'Credits', 'Debits', 'Closing', 'Entries', 'Statement'],
     ]);
     expect(text).toContain(
-      'KWD 2 Mar 2026 – 5 Mar 2026 0.000 48,866,277.100 125 27,216,675.530 115 21,649,601.570 not read completely: 1 Mar 2026, ' +
-        '6 Mar 2026 not over: 7 Mar 2026 – 31 Mar 2026 USD 2 Mar 2026 – 5 Mar 2026 0.00 37,554,408.63 109 36,060,078.71 130 ' +
-        '1,494,023.77 not read completely: 1 Mar 2026, 6 Mar 2026 broken: 3 Mar 2026 not over: 7 Mar 2026 – 31 Mar 2026',
+      'Statements of 2 Mar 2026 – 5 Mar 2026 The month in KWD Opening 0.000 + Credits (125 entries) 48,866,277.100 ' +
+        '− Debits (115 entries) 27,216,675.530 Closing 21,649,601.570 Days still open not read completely: 1 Mar 2026, ' +
+        '6 Mar 2026 not over: 7 Mar 2026 – 31 Mar 2026',
+    );
+    expect(await words('/m/SBX-M-1/2026-03?currency=USD')).toContain(
+      'Opening 0.00 + Credits (109 entries) 37,554,408.63 − Debits (130 entries) 36,060,078.71 = Expected closing 1,494,329.92 ' +
+        'Closing 1,494,023.77 Unexplained difference -306.15 Days still open not read completely: 1 Mar 2026, 6 Mar 2026 ' +
+        'broken: 3 Mar 2026 not over: 7 Mar 2026 – 31 Mar 2026',
     );
     expect(text).toContain(
       '4 Mar 2026 ✓ ↓ proven, revised since you downloaded it 12,821,670.880 12,959,900.610 11,732,314.720 ' +
         '14,049,256.770 60 r2',
     );
     expect(await words('/m/SBX-M-1/2026-03?currency=USD')).toContain(
-      '3 Mar 2026 ✗ broken 910,135.50 16,026,282.07 4,517,572.90 12,418,538.52 59 r1',
+      `3 Mar 2026 ✗ broken Break ${await openBreak()} 910,135.50 16,026,282.07 4,517,572.90 12,418,538.52 59 r1`,
     );
   });
 
@@ -88,9 +93,14 @@ describe('what they show', () => {
     const html = await pages.html(`/m/SBX-M-1/USD/${BROKEN_DAY}`);
     const text = textOf(html);
     const id = await openBreak();
-    expect(text).toContain('Opening 910,135.50 910,135.50 Credits 16,026,282.07 16,026,282.07');
+    expect(text).toContain(
+      'Published, r1 Opening 910,135.50 + Credits (24 entries) 16,026,282.07 − Debits (35 entries) 4,517,572.90 ' +
+        '= Expected closing 12,418,844.67 Closing 12,418,538.52 Unexplained difference -306.15',
+    );
+    expect(text).not.toContain('Known now');
     expect(text).toContain('Between 907,451.92 USD and 12,567,323.74 USD, with 1 break marked.');
-    expect(html.match(/<line class="mark"/g)).toHaveLength(1);
+    // Once for a wide screen and once for a narrow one.
+    expect(html.match(/<line class="mark"/g)).toHaveLength(2);
     expect(text).toContain('Entries 1 to 59 of 59');
     expect(text).toMatch(
       new RegExp(
@@ -154,7 +164,7 @@ describe('what they show', () => {
     );
     expect(await pages.html(path)).toContain('href="/m/SBX-M-1/2026-03?digits=exact"');
     expect(await words(`${path}?digits=exact`)).toContain(
-      'KWD 2 Mar 2026 – 5 Mar 2026 0.000 48866277.100 125',
+      'Opening 0.000 + Credits (125 entries) 48866277.100',
     );
   });
 });

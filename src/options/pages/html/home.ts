@@ -129,11 +129,11 @@ function monthState(view: View, { isOver }: HomeShown, { marked }: HomeAccount):
 
 const HOUR_MS = 3_600_000;
 
-function agePart({ texts, format }: View, lastGood: HomeAccount['lastGood']): Part {
+function agePart({ texts }: View, lastGood: HomeAccount['lastGood']): Part {
   if (lastGood === null) return html`<strong>${texts.home.never}</strong>`;
   const { at, ageMs } = lastGood;
   const hours = Math.floor(ageMs / HOUR_MS);
-  return html`<time datetime="${at.toISOString()}" title="${format.instant(at)}"
+  return html`<time datetime="${at.toISOString()}"
     >${hours < 48 ? texts.home.hoursAgo(hours) : texts.home.daysAgo(Math.floor(hours / 24))}</time
   >`;
 }

@@ -152,18 +152,16 @@ function daysTable(
   const { format, texts } = view;
   const { month } = texts;
   const published = new Map(statements.map((row) => [row.day, row]));
-  const { shown = [], folded = [] } = Object.groupBy(
-    days
-      .filter(({ state }) => state !== 'before')
-      .map((mark) => ({ mark, row: published.get(mark.day) }))
-      .reverse(),
-    ({ mark: { state }, row }) => (row === undefined && IDLE.includes(state) ? 'folded' : 'shown'),
-  );
+  const all = days
+    .filter(({ state }) => state !== 'before')
+    .map((mark) => ({ mark, row: published.get(mark.day) }));
+  const rows = all.filter(({ mark: { state }, row }) => row !== undefined || !IDLE.includes(state)).reverse();
   const dayOf = ({ day, state }: DayMark): Html =>
     WITHOUT_PAGE.includes(state) ? dayTime(view, day) : dayLink(view, { merchantNo, currency }, day);
   const unpublished = ({ state }: DayMark): Part => when(!IDLE.includes(state), () => month.notPublished);
-  const rowsTable = (name: Parameters<typeof table>[0], rows: typeof shown): Html =>
-    table(name, rows, [
+  return html`<h2 id="days">${month.days(currency)}</h2>
+    ${when(all.length > rows.length, () => html`<p class="soft">${month.idleDays(all.length - rows.length)}</p>`)}
+    ${table({ by: 'days' }, rows, [
       [month.day, ({ mark }) => dayOf(mark), 'nameLine'],
       [
         month.state,
@@ -176,17 +174,7 @@ function daysTable(
       [month.closing, ({ row }) => amountOrNothing(format, row?.closing), 'number'],
       [month.entries, ({ row }) => row && format.count(row.credit_count + row.debit_count), 'number'],
       [month.statement, ({ mark, row }) => (row ? month.revision(row.revision) : unpublished(mark))],
-    ]);
-  return html`<h2 id="days">${month.days(currency)}</h2>
-    ${when(shown.length > 0, () => rowsTable({ by: 'days' }, shown))}
-    ${when(
-      folded.length > 0,
-      () =>
-        html`<details>
-          <summary>${month.idleDays(folded.length)}</summary>
-          ${rowsTable({ label: month.idleDays(folded.length) }, folded)}
-        </details>`,
-    )}`;
+    ])}`;
 }
 
 /** States of days of which there is nothing to see yet. */

@@ -139,7 +139,8 @@ export const EN = {
     debits: 'Debits',
     closing: 'Closing',
     entries: 'Entries',
-    idleDays: (days: number) => `${days} ${counted(days, 'day', 'days')} not over or not read`,
+    idleDays: (days: number) =>
+      `${days} ${counted(days, 'day', 'days')} not over or not read ${counted(days, 'is', 'are')} left out.`,
     openDays: 'Days still open',
     days: (currency: string) => `Days of ${currency}`,
     day: 'Day',
@@ -278,8 +279,8 @@ export const EN = {
       `A day with more than ${most} entries is searched by full entry number or time, and sorted by time.`,
     noRows: 'No entry of this day matches.',
     noEntries: 'No entry of this day is stored.',
-    rowsShown: (from: string, to: string, all: string) => `Entries ${from} to ${to} of ${all}`,
-    rowsFrom: (time: string) => `Entries from ${time} on`,
+    rowsShown: (from: string, to: string, all: string) => `Entries ${from} to ${to} of ${all}.`,
+    rowsFrom: (time: string) => `Entries from ${time} on.`,
     rowsOrder:
       'In the order of the balances, as in the statement: by time, except where the balances only carry forward in another order.',
     rowsOrderTime: 'In order of time; entries of one second in order of their numbers.',
