@@ -132,7 +132,9 @@ describe('a day of many entries in one second, whose numbers tell nothing', () =
   test('a page behind the last one is the last one', async () => {
     const text = await words(`/m/SBX-M-1/USD/${days[0]!}?page=40`);
     expect(text).toMatch(/Entries 301 to (\d+) of \1/);
-    expect(await words(`/m/SBX-M-1/USD/${days[0]!}?q=settle&page=40`)).toMatch(/Entries \d+ to (\d+) of \1 /);
+    expect(await words(`/m/SBX-M-1/USD/${days[0]!}?q=settle&page=40`)).toMatch(
+      /Entries \d+ to (\d+) of \1\. /,
+    );
     expect(await words(`/m/SBX-M-1/USD/${days[0]!}?q=nix&page=40`)).toContain(
       'No entry of this day matches.',
     );

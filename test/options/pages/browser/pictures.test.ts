@@ -1,4 +1,7 @@
-/** Pictures of the main pages for docs/pages: `DAYBOOK_TEST_PICTURES=write npx vitest run test/options/pages/browser/pictures`. */
+/**
+ * Pictures of every page for docs/pages: `DAYBOOK_TEST_PICTURES=write npx vitest run test/options/pages/browser/pictures`. In a folder
+ * of one's own, which `DAYBOOK_TEST_PICTURES_FOLDER` names (it ends with a slash), also dark and for a phone.
+ */
 import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
@@ -8,9 +11,8 @@ import { showPages } from '../support.ts';
 import { BROKEN_DAY, closeMarch, openPagesStage, REVISED_DAY } from '../stage.ts';
 import { chromiumPath, openChromium, watchedPage } from './chromium.ts';
 
-const FOLDER =
-  process.env['DAYBOOK_TEST_PICTURES_FOLDER'] ??
-  fileURLToPath(new URL('../../../../docs/pages/', import.meta.url));
+const OWN_FOLDER = process.env['DAYBOOK_TEST_PICTURES_FOLDER'];
+const FOLDER = OWN_FOLDER ?? fileURLToPath(new URL('../../../../docs/pages/', import.meta.url));
 const isAsked = process.env['DAYBOOK_TEST_PICTURES'] === 'write' && chromiumPath !== null;
 
 /** Every page, with the height of its wide picture. */
@@ -27,7 +29,7 @@ const PICTURES = [
   ['status', '/status', 700],
 ] as const;
 
-/** Wide ones are in the documentation by their own name; the others are to be looked through after a change. */
+/** The documentation has the first form alone. */
 const FORMS = [
   ['', { viewport: { width: 1200, height: 0 }, colorScheme: 'light' }],
   ['-dark', { viewport: { width: 1200, height: 0 }, colorScheme: 'dark' }],
@@ -56,7 +58,7 @@ test.skipIf(!isAsked)('pictures of the main pages', async () => {
     .executeTakeFirstOrThrow();
   for (const [name, path, height] of PICTURES) {
     const { url } = name === 'login' ? guarded : pages;
-    for (const [form, options] of FORMS) {
+    for (const [form, options] of OWN_FOLDER === undefined ? FORMS.slice(0, 1) : FORMS) {
       const viewport = { ...options.viewport, height: options.viewport.height || height };
       const { page, complaints } = await watchedPage(browser, url, { ...options, viewport });
       await page.goto(path.replace('BREAK', String(id)).replace('ENTRY', entry.batch_no));

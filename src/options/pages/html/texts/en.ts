@@ -107,7 +107,7 @@ export const EN = {
     trendText: (first: string, last: string, lowest: string) =>
       `Balance of the month: ${first} at first, ${last} at last, ${lowest} at the lowest.`,
     emptyMonth: (month: string) => `There is no statement of ${month}.`,
-    nearest: (month: string) => ` The nearest month with statements is ${month}.`,
+    nearest: (month: string) => `The nearest month with statements is ${month}.`,
   },
   sum: {
     opening: 'Opening',
