@@ -8,7 +8,9 @@ import { pipeline } from 'node:stream/promises';
 import { Option, type Command } from 'commander';
 import { makeFolder } from '../host/files.ts';
 import { bytesOf } from '../objects/object-store.ts';
+import { part } from '../options/all.ts';
 import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
+import { changesBetween, monthChanges, zippedChanges, type DayChanges } from '../statements/changes-since.ts';
 import { formatNote, inFormat } from '../statements/fetch.ts';
 import { SPREADSHEET, STATEMENT_FORMATS } from '../statements/formats/all.ts';
 import { CSV } from '../statements/formats/csv.ts';
@@ -33,7 +35,7 @@ import {
   type StatementRow,
 } from '../store/statements/statements.ts';
 import { manifestOfDay, type ManifestRow } from '../store/statements/stored-files.ts';
-import { answer, auditEventOf, collect, withBy, type StoreWork } from './context.ts';
+import { answer, auditEventOf, collect, withBy, type CommandOutput, type StoreWork } from './context.ts';
 import { currenciesOf, currencyFlag, dayFlag, merchantsOf, monthFlag } from './flags.ts';
 import { counted, lines } from './output/text.ts';
 
@@ -45,6 +47,10 @@ export function addStatementsGetCommand(statements: Command): void {
     .option('--day <day>', 'day, YYYY-MM-DD')
     .option('--month <month>', 'a month, YYYY-MM, as one ZIP with a summary and its manifests')
     .option('--revision <n>', 'an earlier revision; without it the current one')
+    .option(
+      '--since <revision>',
+      'only what changed since this revision of the day, or with --month since close:N: entries that came, and reversals',
+    )
     .addOption(
       new Option(
         '--format <name>',
@@ -67,12 +73,16 @@ export function addStatementsGetCommand(statements: Command): void {
     .addHelpText(
       'after',
       '\nExamples:\n  daybook statements get --merchant 10001 --currency USD --day 2026-03-31 --out downloads\n' +
-        '  daybook statements get --month 2026-03 --merchant 10001',
+        '  daybook statements get --month 2026-03 --merchant 10001\n' +
+        '  daybook statements get --merchant 10001 --currency USD --day 2026-03-31 --since 1 --format camt053\n' +
+        '  daybook statements get --month 2026-03 --merchant 10001 --since close:1',
     )
     .action((flags: GetFlags, self: Command) =>
       flags.month === undefined
         ? getDay(flags, self)
-        : getMonth(flags, monthFlag(flags.month, '--month '), self),
+        : flags.since === undefined
+          ? getMonth(flags, monthFlag(flags.month, '--month '), self)
+          : getMonthChanges(flags, flags.since, monthFlag(flags.month, '--month '), self),
     );
 }
 
@@ -82,6 +92,7 @@ interface GetFlags {
   readonly day?: string;
   readonly month?: string;
   readonly revision?: string;
+  readonly since?: string;
   readonly format: string;
   readonly forSpreadsheet?: boolean;
   readonly out: string;
@@ -96,8 +107,16 @@ const formatOf = ({ format, forSpreadsheet }: GetFlags): StatementFormat =>
 function getDay(flags: GetFlags, self: Command): Promise<void> {
   const { day, merchant, currency } = oneStatement(flags);
   const format = formatOf(flags);
+  if (flags.since !== undefined) assertHoldsChanges(format);
   return answer(self, async ({ db, objects, now }) => {
-    const found = await chosenStatement(db, { merchant, currency, day, revision: flags.revision });
+    const asked = { merchant, currency, day, revision: flags.revision };
+    const found = await chosenStatement(db, asked);
+    if (flags.since !== undefined) {
+      const before = await chosenStatement(db, { ...asked, revision: flags.since }, '--since');
+      const note = noteOf(format, `revision ${before.revision}`);
+      await recordAuditEvent(db, auditEventOf(self, found.object_key, note), now());
+      return dayChanges(flags, await changesBetween(objects, olderThan(found, before), found, format));
+    }
     await recordAuditEvent(db, auditEventOf(self, found.object_key, formatNote(format)), now());
     const recorded = await manifestOfDay(db, found.merchant_no, found.day);
     const ofDay = await statementsOfDay(db, found.merchant_no, found.day);
@@ -136,12 +155,16 @@ function oneStatement({ merchant, currency, day }: GetFlags): AskedStatement {
 const madeNow = ({ name }: StatementFormat): string =>
   `made now from the published CSV: this revision was not published as ${name}, and no manifest names the file`;
 
-async function chosenStatement(db: StoreWork['db'], asked: AskedStatement): Promise<StatementRow> {
+async function chosenStatement(
+  db: StoreWork['db'],
+  asked: AskedStatement,
+  flag = '--revision',
+): Promise<StatementRow> {
   const { merchant, revision } = asked;
   const currency = currencyFlag(asked.currency);
   const day = dayFlag('--day', asked.day);
   if (revision !== undefined && !/^[1-9]\d{0,8}$/.test(revision))
-    throw new UsageError(`--revision ${revision} is no revision; they count from 1.`);
+    throw new UsageError(`${flag} ${revision} is no revision; they count from 1.`);
   const found = await statementOf(
     db,
     { merchantNo: merchant, currency },
@@ -151,9 +174,87 @@ async function chosenStatement(db: StoreWork['db'], asked: AskedStatement): Prom
   if (found !== undefined) return found;
   throw new UsageError(
     `no statement ${revision === undefined ? '' : `revision ${revision} `}of merchant ${merchant} in ${currency} for ` +
-      `${day} was published; \`daybook statements list\` shows those that were.`,
+      `${day} was published; \`daybook statements list --all\` shows those that were.`,
   );
 }
+
+function assertHoldsChanges(format: StatementFormat): void {
+  if (format.holdsChanges === true) return;
+  const names = STATEMENT_FORMATS.filter(({ holdsChanges }) => holdsChanges).map(({ name }) => name);
+  throw new UsageError(`changes cannot be written as ${format.name}; choose --format ${names.join(', ')}.`);
+}
+
+const noteOf = (format: StatementFormat, since: string): string =>
+  [`changes since ${since}`, formatNote(format)].filter(Boolean).join(' ');
+
+/** Throws `UsageError` if it is the later one. */
+function olderThan(found: StatementRow, before: StatementRow): StatementRow {
+  if (before.revision <= found.revision) return before;
+  throw new UsageError(
+    `--since ${before.revision} is later than revision ${found.revision}: give the one that is booked with --since.`,
+  );
+}
+
+async function dayChanges(flags: GetFlags, changes: DayChanges): Promise<CommandOutput | null> {
+  const { read, name, ...document } = changes;
+  const text = changesText(changes);
+  if (flags.stdout === true) {
+    for await (const part of read()) process.stdout.write(part);
+    process.stderr.write(`${text}\n`);
+    return null;
+  }
+  const path = await download(read(), flags.out, name);
+  return { document: { ...document, path }, text: lines(path, text) };
+}
+
+const changesText = ({ account, day, since, revision, added, reversed }: DayChanges): string =>
+  `${account.merchantNo} ${account.currency} ${day}, since ${since === 0 ? 'it had no statement' : `revision ${since}`}: ` +
+  (added + reversed === 0
+    ? `no entry changed up to revision ${revision}`
+    : `${counted(added, 'entry', 'entries')} added and ${reversed} reversed, up to revision ${revision}`);
+
+/** What changed in a merchant's month since a close, a file for each day, as one ZIP. Throws `UsageError`, `StatementDamaged`. */
+async function getMonthChanges(flags: GetFlags, since: string, month: Month, self: Command): Promise<void> {
+  const number = Number(/^close:([1-9]\d{0,8})$/.exec(since)?.[1] ?? 0);
+  const [merchantNo, ...others] = flags.merchant;
+  if (number === 0)
+    throw new UsageError(`--since ${since} names no close of the month; write it as close:1.`);
+  if (merchantNo === undefined || others.length > 0)
+    throw new UsageError('a close is of one merchant: say which with --merchant NO.');
+  if (flags.revision !== undefined)
+    throw new UsageError('--month takes current revisions: leave --revision out.');
+  const format = formatOf(flags);
+  assertHoldsChanges(format);
+  const currencies = currenciesOf(flags);
+  await answer(self, async ({ db, objects, now }) => {
+    const frozen = await part('closes')?.frozen(db, merchantNo, month.name, number);
+    if (!frozen)
+      throw new UsageError(
+        `there is no close ${number} of ${month.name} of merchant ${merchantNo}; \`daybook close --list\` shows those that are.`,
+      );
+    const sources = { db, objects, format };
+    const changes = await monthChanges(sources, merchantNo, month, { frozen, currencies });
+    const subject = monthSubject(month.name, [merchantNo], currencies ?? []);
+    await recordAuditEvent(db, auditEventOf(self, subject, noteOf(format, `close ${number}`)), now());
+    const bytes = zippedChanges(month, changes, now());
+    const text = lines(
+      ...changes.slice(0, CHANGES_SHOWN_MAX).map(changesText),
+      changes.length > CHANGES_SHOWN_MAX &&
+        `and ${changes.length - CHANGES_SHOWN_MAX} more days, which the ZIP lists`,
+      changes.length === 0 && `nothing of ${month.name} changed since close ${number}`,
+    );
+    if (flags.stdout === true) {
+      for await (const chunk of bytes) process.stdout.write(chunk);
+      process.stderr.write(`${text}\n`);
+      return null;
+    }
+    const path = await download(bytes, ...placeOf(flags, month, `-since-close${number}`));
+    const days = changes.map(({ read: _, ...one }) => one);
+    return { document: { path, month: month.name, close: number, changes: days }, text: lines(path, text) };
+  });
+}
+
+const CHANGES_SHOWN_MAX = 20;
 
 /** Both as recorded: in the store they are replaced one after the other. */
 async function downloadManifest(
@@ -248,9 +349,13 @@ const accountDocument = ({ merchantNo, currency, statements, openDays }: ListedM
 });
 
 /** Where the ZIP goes. `--out` names the ZIP or its folder. */
-function placeOf({ out, merchant }: GetFlags, { name }: Month): [folder: string, file: string] {
+function placeOf(
+  { out, merchant }: GetFlags,
+  { name }: Month,
+  ending?: string,
+): [folder: string, file: string] {
   if (out.endsWith('.zip')) return [dirname(out), basename(out)];
-  return [out, monthZipName(name, merchant)];
+  return [out, monthZipName(name, merchant, ending)];
 }
 
 const FILE_ERRORS = new Set([

@@ -21,6 +21,7 @@ import type {
   MonthClose,
   StoredClose,
 } from '../statements/closes.ts';
+import type { Frozen } from '../statements/changes-since.ts';
 import type { Month } from '../statements/month.ts';
 import type { OpenDay } from '../statements/open-days.ts';
 import type { RepairedFile, RepairOptions } from '../statements/repair-files.ts';
@@ -163,6 +164,13 @@ export interface Closes {
   /** By merchant, month and number. */
   readonly list: (db: Db, filter: CloseFilter) => Promise<MonthClose[]>;
   readonly ofMonth: (db: Db, merchantNo: string, month: string) => Promise<ClosesOfMonth>;
+  /** What a close froze; null if there is no such close. */
+  readonly frozen: (
+    db: Db,
+    merchantNo: string,
+    month: string,
+    number: number,
+  ) => Promise<readonly Frozen[] | null>;
   /** Those of the months that are closed. Name merchants and a month: every statement of it is read. */
   readonly closedMonths: (db: Db, filter: CloseFilter) => Promise<ClosedMonth[]>;
   /** By merchant, the newest months last. Cheap however many statements there are. */

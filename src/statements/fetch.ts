@@ -3,7 +3,7 @@
  * file in another format.
  */
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
-import { metered, ObjectDenied, type ObjectStore } from '../objects/object-store.ts';
+import { bytesOf, metered, ObjectDenied, type ObjectStore } from '../objects/object-store.ts';
 import { figuresOf } from '../store/account-days.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import type { ManifestRow } from '../store/statements/stored-files.ts';
@@ -60,16 +60,20 @@ export type Revision = Pick<
   'merchant_no' | 'currency' | 'day' | 'object_key' | 'sha256' | 'columns' | 'row_count' | 'published_at'
 >;
 
-/** Throws `StatementDamaged` where a file is missing or holds other bytes than were published, `ObjectStoreUnreachable`. */
+/**
+ * Without a revision before, all rows came. Throws `StatementDamaged` where a file is missing or holds other bytes than were
+ * published, `ObjectStoreUnreachable`.
+ */
 export async function* rowsBetween(
   objects: ObjectStore,
-  before: Revision,
+  before: Revision | null,
   after: Revision,
 ): AsyncGenerator<RowDifference> {
   // Equal bytes: no row differs. Only figures changed that no row shows.
-  if (before.sha256 === after.sha256) return;
+  if (before?.sha256 === after.sha256) return;
   try {
-    yield* differingRows(comparedFile(objects, before), comparedFile(objects, after));
+    const compared = comparedFile(objects, after);
+    yield* differingRows(before === null ? emptyAs(compared) : comparedFile(objects, before), compared);
   } catch (error) {
     if (error instanceof NoStatement) throw new StatementDamaged(alteredText(objects, error.file));
     throw error;
@@ -81,6 +85,11 @@ const comparedFile = (objects: ObjectStore, revision: Revision): ComparedFile =>
   columns: columnsOf(revision.columns?.split(',')),
   rows: revision.row_count,
   bytes: () => fetchStatement(objects, revision),
+});
+
+const emptyAs = ({ columns }: ComparedFile): ComparedFile => ({
+  ...{ name: '', columns, rows: 0 },
+  bytes: () => bytesOf(Buffer.from(columns.join())),
 });
 
 /** Most changed rows that a file lists; the rest is counted. */
@@ -156,7 +165,7 @@ export async function* fetchInFormat(
   }
 }
 
-const revisionOf = (row: StatementRow): PublishedRevision => ({
+export const revisionOf = (row: StatementRow): PublishedRevision => ({
   revision: row.revision,
   publishedAt: row.published_at,
   figures: figuresOf(row),

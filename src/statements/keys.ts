@@ -82,6 +82,13 @@ export const downloadedName = (file: string): string => file.replace(OWN_WORDS, 
 export const nameIn = ({ extension }: Pick<StatementFormat, 'extension'>, statement: string): string =>
   statement.replace(/\.csv$/, `.${extension}`);
 
+/** The file name of what changed in a statement since an earlier revision of it: `10001_USD_2026-03-31.r1-r3.csv`. */
+export const changesName = (
+  { extension }: Pick<StatementFormat, 'extension'>,
+  statement: string,
+  since: number,
+): string => statement.replace(/\.r(\d+)\.csv$/, `.r${since}-r$1.${extension}`);
+
 /**
  * File name of the copy of a day's manifest next to a single downloaded statement. It is the same for all revisions and
  * formats of that statement.

@@ -7,6 +7,7 @@ import { putReplacing } from '../../statements/put-revision.ts';
 import type { RepairedFile, RepairOptions } from '../../statements/repair-files.ts';
 import { MANIFEST_CONTENT_TYPE, SIGNATURE_CONTENT_TYPE } from '../../statements/write-manifest.ts';
 import type { Db } from '../../store/engine/database.ts';
+import { parseClose } from './close-file.ts';
 import { adjustmentsOf, closesOf, closesOfMonth } from './stored.ts';
 
 /** The signature first, so that no one finds the file without. */
@@ -15,6 +16,12 @@ export function filesOfClose(close: Pick<StoredClose, 'objectKey' | 'content' | 
   const file = { key, text: content, contentType: MANIFEST_CONTENT_TYPE };
   if (signature === null) return [file];
   return [{ key: key + SIGNATURE_EXTENSION, text: signature, contentType: SIGNATURE_CONTENT_TYPE }, file];
+}
+
+/** What a close froze; null if there is no such close. */
+export async function frozenBy(db: Db, merchantNo: string, month: string, number: number) {
+  const close = (await closesOfMonth(db, merchantNo, month)).find((one) => one.number === number);
+  return (close && parseClose(close.content)?.statements) ?? null;
 }
 
 /** What changed since is only asked for where the month is closed. */

@@ -16,6 +16,7 @@ export const close: Option = {
   closes: {
     list: async (...asked) => (await import('./stored.ts')).listCloses(...asked),
     ofMonth: async (...asked) => (await import('./files.ts')).closesWithFiles(...asked),
+    frozen: async (...asked) => (await import('./files.ts')).frozenBy(...asked),
     closedMonths: async (...asked) => (await import('./stored.ts')).closedMonths(...asked),
     adjustmentsOfEach: async (...asked) => (await import('./stored.ts')).adjustmentsOfEach(...asked),
     close: async (...asked) => (await import('./close.ts')).closeMonth(...asked),

@@ -8,12 +8,7 @@ import {
   subtractAmounts,
 } from '../../ledger/money.ts';
 import { counted } from '../../ledger/text.ts';
-import {
-  type Places,
-  type StatementDay,
-  type PublishedRevision,
-  FormatTooSmall,
-} from '../../statements/formats/format.ts';
+import { type Places, type StatementDay, FormatTooSmall } from '../../statements/formats/format.ts';
 
 const ISO_4217 = createCurrencies({});
 /** Metals, funds and tests (XAU, XXX), to which ISO gives no minor unit; but for five currencies of several countries. */
@@ -82,12 +77,17 @@ export const unreadableText = (count: number): string =>
   `${counted(count, 'entry', 'entries')} that may be of this day came and could not be read`;
 
 /** The verdict, the breaks, what could not be read, by how much the figures do not add up, and where the opening is from. */
-export function notesOf({
-  figures,
-  unreadable,
-}: Pick<PublishedRevision, 'figures' | 'unreadable'>): string[] {
+export function notesOf({ published, since }: Pick<StatementDay, 'published' | 'since'>): string[] {
+  const { figures, unreadable } = published;
   const { verdict, breakCount, breaksAfter, restarted, otherClosings } = figures;
   const missing = missingIn(figures);
+  if (since !== undefined)
+    return [
+      `only what changed since ${since === 0 ? 'the day had no statement' : `revision ${since}`}`,
+      ...(missing === null
+        ? []
+        : [`the closing moved by ${missing} more, of which other days have the entries`]),
+    ];
   return [
     ...[verdict, `breaks: ${breakCount}`],
     ...(breaksAfter === 0

@@ -8,6 +8,7 @@ import {
   type StatementDay,
   FormatTooSmall,
   placesOf,
+  REVERSED,
   type Places,
 } from '../../statements/formats/format.ts';
 
@@ -120,8 +121,12 @@ function accountNumber({ merchantNo, currency }: StatementDay['account']): strin
   return `${kept}~${sha256Of(merchantNo).slice(0, 8)}${currency}`;
 }
 
-const idOf = (day: StatementDay, revision: number): string =>
-  `${sequenceNumber(day.day, revision)}-${day.account.currency}-${sha256Of(day.account.merchantNo).slice(0, 8)}`;
+/** Of changes it ends with the revision that they follow, so that each pair of revisions has its own. */
+const idOf = ({ account, day, since }: StatementDay, revision: number): string =>
+  reference(
+    `${sequenceNumber(day, revision)}-${account.currency}-${sha256Of(account.merchantNo).slice(0, 8)}` +
+      (since === undefined ? '' : `-S${since}`),
+  );
 
 function head(day: StatementDay, amounts: Amounts): string {
   const { account, published } = day;
@@ -146,12 +151,13 @@ function entryXml(cells: RowCells, at: Places, { inCurrency }: Amounts): string 
   const day = bookedAt.slice(0, 10);
   const sent = credit || cells[at.debit]!;
   const amount = inCurrency(sent, () => ofEntry(sent, batchNo));
+  const reversal = cells[at.change] === REVERSED ? '<RvslInd>true</RvslInd>' : '';
   const own = element('AcctSvcrRef', reference(batchNo));
   const code = `<Prtry><Cd>${type === '' ? NO_TYPE : xml(reference(type))}</Cd></Prtry>`;
   const text = pieces(type === '' ? batchNo : `${type} ${batchNo}`);
   return (
     `<Ntry><NtryRef>${xml(reference(batchNo))}</NtryRef>${amount}` +
-    `<CdtDbtInd>${credit === '' ? 'DBIT' : 'CRDT'}</CdtDbtInd><Sts><Cd>BOOK</Cd></Sts>` +
+    `<CdtDbtInd>${credit === '' ? 'DBIT' : 'CRDT'}</CdtDbtInd>${reversal}<Sts><Cd>BOOK</Cd></Sts>` +
     `<BookgDt><Dt>${day}</Dt></BookgDt><ValDt><Dt>${day}</Dt></ValDt>${own}<BkTxCd>${code}</BkTxCd>` +
     `<NtryDtls><TxDtls><Refs>${own}</Refs><RmtInf>${text.map((piece) => element('Ustrd', piece)).join('')}</RmtInf>` +
     `<RltdDts><TxDtTm>${bookedAt.replace(' ', 'T')}</TxDtTm></RltdDts></TxDtls></NtryDtls></Ntry>\n`
@@ -164,7 +170,7 @@ function tail(day: StatementDay): string {
   const before = earlier.at(-1);
   const replaced =
     before === undefined ? '' : `. Replaces ${idOf(day, before.revision)}: ${reason ?? 'entries changed'}`;
-  const about = `daybook revision ${revision}, ${notesOf(published).join(', ')}. ${file} SHA-256 ${sha256}${replaced}`;
+  const about = `daybook revision ${revision}, ${notesOf(day).join(', ')}. ${file} SHA-256 ${sha256}${replaced}`;
   return `${element('AddtlStmtInf', Array.from(about).slice(0, ABOUT_MAX).join(''))}</Stmt></BkToCstmrStmt></Document>\n`;
 }
 

@@ -16,12 +16,14 @@ export const HEADS = {
     extension: 'camt053.xml',
     contentType: 'application/xml',
     canBePublished: true,
+    holdsChanges: true,
   },
   mt940: {
     name: 'mt940',
     extension: 'mt940',
     contentType: 'text/plain; charset=us-ascii',
     canBePublished: true,
+    holdsChanges: true,
   },
   pdf: {
     name: 'pdf',

@@ -2,11 +2,13 @@
 import anyAscii from 'any-ascii';
 import { addDays } from '../../ledger/business-day.ts';
 import type { BusinessDay } from '../../ledger/entry.ts';
+import { addAmounts, subtractAmounts } from '../../ledger/money.ts';
 import {
   type StatementDay,
   FormatTooSmall,
   type RowCells,
   placesOf,
+  REVERSED,
   type Places,
 } from '../../statements/formats/format.ts';
 import { sha256Of } from '../../host/sha256.ts';
@@ -111,9 +113,11 @@ export function createMessages(day: StatementDay, messagesMax = MESSAGES_MAX) {
   const { currency } = account;
   const short = day.day.slice(2).replaceAll('-', '');
   const number = statementNumber(day);
-  const named =
-    `:20:${short}${currency}R${published.revision}`.slice(0, ':20:'.length + 16) +
-    `${END}:25:${accountNumber(account)}${END}`;
+  const own = `${short}${currency}R${published.revision}`;
+  // Cut, pairs of revisions could share it.
+  const referenceOfDay =
+    day.since === undefined ? own.slice(0, REFERENCE_MAX) : referenceOf(`${own}S${day.since}`);
+  const named = `:20:${referenceOfDay}${END}:25:${accountNumber(account)}${END}`;
   const balanceField = (amount: string, on: BusinessDay): string => {
     const inCurrency = inUnits(amount, () => `the balance ${amount}`);
     const side = amount.startsWith('-') ? 'D' : 'C';
@@ -135,7 +139,7 @@ export function createMessages(day: StatementDay, messagesMax = MESSAGES_MAX) {
       );
     const opening =
       messages === 1
-        ? `:60F:${balanceField(reached, addDays(day.day, -1))}`
+        ? `:60F:${balanceField(reached, day.since === undefined ? addDays(day.day, -1) : day.day)}`
         : `:60M:${balanceField(reached, day.day)}`;
     message = `${named}:28C:${number}/${String(messages).padStart(5, '0')}${END}${opening}${END}`;
   };
@@ -173,12 +177,16 @@ const REFERENCE_MAX = 16;
  * The reference of an entry: its batch number, if that fits and holds no slash that would end the field; otherwise its
  * beginning and a digest, so that different numbers stay different.
  */
-function referenceOf(batchNo: string, spelled: string): string {
+function referenceOf(batchNo: string, spelled = batchNo): string {
   const fits = spelled.length <= REFERENCE_MAX && !/^[/ ]|[/ ]$|\/\//.test(spelled);
   if (fits && spelled === batchNo) return spelled;
   const beginning = spelled.replace(/[^A-Za-z0-9]/g, '').slice(0, REFERENCE_MAX - 9);
   return `${beginning}.${sha256Of(batchNo).slice(0, 8).toUpperCase()}`;
 }
+
+/** `C` and `D`; of a reversal `RD` and `RC`, which name the side of what is taken back. */
+const markOf = (isCredit: boolean, isReversal: boolean): string =>
+  isReversal ? (isCredit ? 'RD' : 'RC') : isCredit ? 'C' : 'D';
 
 function entryOf(day: StatementDay, cells: RowCells, at: Places, { inUnits }: BankAmounts) {
   const [batchNo, bookedAt, type] = [cells[at.batchNo]!, cells[at.bookedAt]!, cells[at.type] ?? ''];
@@ -192,19 +200,20 @@ function entryOf(day: StatementDay, cells: RowCells, at: Places, { inUnits }: Ba
   const amount = swiftAmount(day, inCurrency);
   return {
     text:
-      `:61:${booked}${credit === '' ? 'D' : 'C'}${amount}NMSCNONREF//${referenceOf(batchNo, spelled)}${END}` +
+      `:61:${booked}${markOf(credit !== '', cells[at.change] === REVERSED)}${amount}NMSCNONREF//${referenceOf(batchNo, spelled)}${END}` +
       `:86:${linesOf(details).join(END)}${END}`,
     isSpelled: details !== `${batchNo} ${bookedAt.slice(11)} ${type}`.trimEnd(),
   };
 }
 
-function about({ published, earlier }: StatementDay, spelled: number): string {
+function about(day: StatementDay, spelled: number): string {
+  const { published, earlier } = day;
   const { revision, reason } = published;
   const before = earlier.at(-1);
   return swiftText(
     [
       `daybook revision ${revision}`,
-      ...notesOf(published),
+      ...notesOf(day),
       ...(spelled > 0 ? [`texts of ${spelled} entries are spelled in the characters of SWIFT`] : []),
       ...(before === undefined
         ? []
@@ -213,16 +222,21 @@ function about({ published, earlier }: StatementDay, spelled: number): string {
   );
 }
 
+const balanceAfter = (before: string, cells: RowCells, at: Places): string =>
+  subtractAmounts(addAmounts(before, cells[at.credit] || '0'), cells[at.debit] || '0');
+
 export async function* writeMt940(day: StatementDay): AsyncGenerator<Uint8Array> {
   const at = placesOf(day.columns);
   const amounts = bankAmounts(day, 'mt940');
   await amounts.checkFigures(at);
   const messages = createMessages(day);
   let spelled = 0;
+  let reached = day.published.figures.opening;
   for await (const rows of day.rows) {
     for (const cells of rows) {
       const { text, isSpelled } = entryOf(day, cells, at, amounts);
-      messages.add(text, cells[at.balance]!);
+      reached = day.since === undefined ? cells[at.balance]! : balanceAfter(reached, cells, at);
+      messages.add(text, reached);
       if (isSpelled) spelled += 1;
     }
     yield Buffer.from(messages.given());

@@ -41,6 +41,7 @@ export const CSV: StatementFormat & {
   contentType: 'text/csv; charset=utf-8; header=present',
   canBePublished: true,
   holdsEveryDay: true,
+  holdsChanges: true,
   write,
   reader: { hasHeader: true, rows: csvRows },
 };

@@ -56,6 +56,11 @@ export interface StatementDay {
   readonly zone: string | null;
   readonly published: PublishedRevision;
   readonly earlier: readonly PublishedRevision[];
+  /**
+   * Where it is not the day but what changed in it: the revision since which, 0 for none. The figures are then those of the
+   * changes, from the closing of that revision to the one of `published`, and the last column is `CHANGE_COLUMN`.
+   */
+  readonly since?: number;
   /** What it changed in the one before; null where that file cannot be read. */
   readonly changes: () => Promise<Changes | null>;
   readonly columns: readonly StatementColumn[];
@@ -83,6 +88,8 @@ export interface StatementFormat {
   readonly write: (day: StatementDay) => AsyncIterable<Uint8Array>;
   /** What its writer needs that is not installed with daybook; left out where it needs nothing. */
   readonly packages?: PackageUse;
+  /** If true, `write` can be given what changed since a revision, and marks reversals as its readers expect. */
+  readonly holdsChanges?: true;
   /** Makes the overview of a merchant's month, which goes before its statements; null where nothing was published. */
   readonly month?: (db: Kysely<DB>, asked: MonthAsked) => Promise<AsyncIterable<Uint8Array> | null>;
   /** Reads such a file back, so that `verify` can check its rows. Without it, bytes are all that is checked. */
@@ -192,9 +199,14 @@ export const columnsNamed = (
 ): readonly StatementColumn[] =>
   names.map((name) => known.find((column) => column.name === name) ?? { name, isAmount: false });
 
+/** Says of each row in a file of changes which of both it is. */
+export const CHANGE_COLUMN: StatementColumn = { name: 'change', isAmount: false };
+export const ADDED = 'added';
+export const REVERSED = 'reversed';
+
 const PLACES = {
   ...{ batchNo: 'batch_no', bookedAt: 'booked_at', type: 'transaction_type' },
-  ...{ credit: 'credit', debit: 'debit', balance: 'balance' },
+  ...{ credit: 'credit', debit: 'debit', balance: 'balance', change: CHANGE_COLUMN.name },
 } as const;
 
 export type Places = Readonly<Record<keyof typeof PLACES, number>>;

@@ -32,6 +32,7 @@ export function revisionsSection(
   if (revisions.length === 0)
     return html`<h2>${day.revisions}</h2>
       <p>${day.nothingPublished}</p>`;
+  const newest = Math.max(...revisions.map(({ revision }) => revision));
   return html`<h2 id="revisions">${day.revisions}</h2>
     ${table({ by: 'revisions' }, revisions, [
       [
@@ -52,13 +53,21 @@ export function revisionsSection(
       [day.size, (row) => format.count(row.byte_count), 'number'],
       [
         day.compare,
-        ({ revision, supersedes }) =>
+        ({ revision, supersedes, day: of }) => [
           supersedes === null
             ? null
             : link(
                 `${addressWith(address, { revision, against: supersedes })}#compared`,
                 day.compareWith(supersedes, revision),
               ),
+          ' ',
+          revision === newest
+            ? null
+            : link(
+                addressWith(dayDownloadAddress(account, of, newest), { since: revision }),
+                day.changesSince(revision),
+              ),
+        ],
         'line',
       ],
     ])}

@@ -2,6 +2,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { firstBytes, joined, type ObjectStore } from '../../../objects/object-store.ts';
+import { changesBetween } from '../../../statements/changes-since.ts';
 import { formatNote, inFormat } from '../../../statements/fetch.ts';
 import { STATEMENT_FORMATS } from '../../../statements/formats/all.ts';
 import { CSV } from '../../../statements/formats/csv.ts';
@@ -159,6 +160,19 @@ async function dayFile(
   if (statement === undefined) throw new PageRefusal(404);
   const manifest = await manifestOfDay(db, account.merchantNo, day);
   const ofDay = await statementsOfDay(db, account.merchantNo, day);
+  const since = revisionIn(asked.query('since'));
+  if (since !== undefined) {
+    const before = ofDay.find((one) => one.currency === account.currency && one.revision === since);
+    if (before === undefined || since > statement.revision || format.holdsChanges !== true)
+      throw new PageRefusal(404);
+    await takeTurn(turns.made);
+    const { name, read } = await changesBetween(objects, before, statement, format);
+    return {
+      subject: statement.object_key,
+      note: [`changes since revision ${since}`, formatNote(format)].filter(Boolean).join(' '),
+      ...{ bytes: read(), name, contentType: format.contentType },
+    };
+  }
   const { isPublished, read } = inFormat(objects, statement, format, { recorded: manifest, ofDay });
   await takeTurn(isPublished ? turns.sent : turns.made);
   const { bytes, rest } = await firstBytes(read(), HELD_BYTES_MAX);

@@ -296,6 +296,7 @@ export const EN = {
     size: 'Bytes',
     compare: 'Compare',
     compareWith: (before: number, after: number) => `r${before} with r${after}`,
+    changesSince: (revision: number) => `Changes since revision ${revision}`,
     compared: (before: number, after: number) => `Revision ${before} and revision ${after}`,
     changedRows: (came: string, went: string, changed: string) =>
       `${came} ${came === '1' ? 'entry' : 'entries'} added, ${went} removed, ${changed} changed.`,
