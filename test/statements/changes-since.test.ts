@@ -67,7 +67,7 @@ test('the formats that hold changes are those that ERPs import', () => {
 
 test('entries of a revision and the changes since it are those of a later one, in each format; so of a month since its close', async () => {
   await fc.assert(
-    fc.asyncProperty(ledgers, nights, fc.nat(3), async (lines, each, closedAfter) => {
+    fc.asyncProperty(ledgers, nights, fc.constantFrom(0, 0, 1), async (lines, each, closedAfter) => {
       await emptyTables(database.db);
       const store = createDirectoryStore(await mkdtemp(join(folder, 'history-')));
       const book = await openBook(database);
@@ -77,7 +77,7 @@ test('entries of a revision and the changes since it are those of a later one, i
         await book.synced(shownIn(ledger, night), DAYS);
         await book.reconciled();
         await book.published(store);
-        if (nth !== closedAfter % each.length) continue;
+        if (nth !== closedAfter) continue;
         const request = { merchantNo: MERCHANT, month: MARCH, despite: 'a test' };
         const auditEvent = { by: 'Ada', command: 'close', subject: '' };
         const options = { db, objects: store, signingKey: null, zone: ZONE, now: () => book.now };
@@ -108,7 +108,7 @@ test('entries of a revision and the changes since it are those of a later one, i
         ).toEqual((await entriesOf(store, current, format)).sort());
       }
     }),
-    { numRuns: Number(process.env['DAYBOOK_LAW_RUNS'] ?? 12) },
+    { numRuns: Number(process.env['DAYBOOK_LAW_RUNS'] ?? 15) },
   );
 }, 300_000);
 
