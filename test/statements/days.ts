@@ -1,6 +1,7 @@
 /** A made-up account's day, as formats get it. */
 import type { StatedFigures } from '../../src/ledger/entry.ts';
 import {
+  CHANGE_COLUMN,
   STATEMENT_COLUMNS,
   type StatementColumn,
   type Changes,
@@ -66,6 +67,16 @@ const BATCH_ROWS = 700;
 /** A day of statements as they are published now. */
 export const statementDay = (rows: readonly RowCells[], change: DayChange = {}): StatementDay =>
   dayOf(STATEMENT_COLUMNS, batchesOf(rows), change);
+
+/** What changed in it since a revision: each row's last cell says how. */
+export const changedDay = (
+  rows: readonly RowCells[],
+  since: number,
+  change: DayChange = {},
+): StatementDay => ({
+  ...dayOf([...STATEMENT_COLUMNS, CHANGE_COLUMN], batchesOf(rows), change),
+  since,
+});
 
 const batchesOf = (rows: readonly RowCells[]): (readonly RowCells[])[] =>
   Array.from({ length: Math.ceil(rows.length / BATCH_ROWS) }, (_, nth) =>

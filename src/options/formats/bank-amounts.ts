@@ -86,7 +86,7 @@ export function notesOf({ published, since }: Pick<StatementDay, 'published' | '
       `only what changed since ${since === 0 ? 'the day had no statement' : `revision ${since}`}`,
       ...(missing === null
         ? []
-        : [`the closing moved by ${missing} more, of which other days have the entries`]),
+        : [`a net ${missing} comes from a changed opening or a break, not from these entries`]),
     ];
   return [
     ...[verdict, `breaks: ${breakCount}`],

@@ -8,7 +8,7 @@ import { addAmounts, compareAmounts, subtractAmounts } from '../../../src/ledger
 import { sha256Of } from '../../../src/host/sha256.ts';
 import { writeCamt053 } from '../../../src/options/formats/camt053.ts';
 import type { RowCells, StatementDay } from '../../../src/statements/formats/format.ts';
-import { bytesOf, revisionOf, statementDay } from '../../statements/days.ts';
+import { bytesOf, changedDay, revisionOf, statementDay } from '../../statements/days.ts';
 import { hostileDay } from './hostile-rows.ts';
 
 /** ISO 20022's own file. It is not ours to pass on, so it lies next to the repository; where it is not, see iso20022.org. */
@@ -236,3 +236,27 @@ test('a sum that is too long is left out, as each of its amounts fits', async ()
   });
   if (hasSchema) expect(problemsOf(bytes)).toBe('');
 });
+
+test.skipIf(!hasSchema)(
+  'changes are valid by the schema, each with an id that its revisions alone share',
+  async () => {
+    const rows = [
+      [...ROW.slice(0, 4), '', '1234.50', '1233.50', 'reversed'],
+      [...ROW, 'added'],
+    ];
+    const ids = new Set<string>();
+    const pairs = [
+      [1, 2],
+      [1, 12],
+      [11, 12],
+      [0, 12],
+      [2_147_483_646, 2_147_483_647],
+    ] as const;
+    for (const [since, revision] of pairs) {
+      const day = () => changedDay(rows, since, { published: { revision } });
+      expect(problemsOf(await written(day()))).toBe('');
+      ids.add(await reading(day(), (document) => textsAt(document, '//c:MsgId')[0]!));
+    }
+    expect(ids.size).toBe(pairs.length);
+  },
+);

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { sha256Of } from '../../../src/host/sha256.ts';
 import type { RowCells, StatementDay } from '../../../src/statements/formats/format.ts';
 import { createMessages, linesOf, swiftText, writeMt940 } from '../../../src/options/formats/mt940.ts';
-import { bytesOf, revisionOf, statementDay } from '../../statements/days.ts';
+import { bytesOf, changedDay, revisionOf, statementDay } from '../../statements/days.ts';
 import { hostileDay } from './hostile-rows.ts';
 
 const ROW: RowCells = ['SBX1684027663557', '2026-03-31 09:00:00', 'USD', 'PAY', '1234.50', '', '1233.50'];
@@ -227,4 +227,43 @@ test('a revision says which one it replaces, and a broken day what it lacks', as
     'daybook revision 2, broken, breaks: 1, a net 0.50 is missing between opening and closing, ' +
       'replaces revision 1: 1 entry amended',
   );
+});
+
+test('changes carry their own balance from message to message, and each pair of revisions has its own reference', async () => {
+  const rows = Array.from({ length: 60 }, (_, at): RowCells => {
+    const [number, booked] = [`B${at}`, '2026-03-31 09:00:00'];
+    return at % 2 === 0
+      ? [number, booked, 'USD', 'PAY', '', '1.00', '77.00', 'reversed']
+      : [number, booked, 'USD', 'PAY', '2.00', '', '99.00', 'added'];
+  });
+  const figures = { opening: '10.00', creditTotal: '60.00', debitTotal: '30.00', closing: '41.00' };
+  const text = await written(changedDay(rows, 1, { figures, published: { revision: 3 } }));
+  const messages = messagesOf(text);
+  expect(messages.length).toBeGreaterThan(1);
+  let cents = 1_000;
+  for (const [nth, message] of messages.entries()) {
+    expect(message).toContain(':20:260331USDR3S1\r\n');
+    const amount = `C260331USD${(cents / 100).toFixed(2).replace('.', ',')}`;
+    expect(message).toContain(nth === 0 ? `:60F:${amount}` : `:60M:${amount}`);
+    for (const [, mark, units] of message.matchAll(/^:61:\d{10}([A-Z]+)(\d),00/gm))
+      cents += Number(units) * 100 * (mark === 'RC' ? -1 : 1);
+  }
+  expect(text).toContain(':62F:C260331USD41,00');
+  expect(text.replaceAll('\r\n', '')).toContain(
+    'only what changed since revision 1, a net 1.00 comes from a changed opening or a break, not from these entries',
+  );
+  const references = await Promise.all(
+    [
+      [1, 234],
+      [12, 34],
+      [123, 456],
+      [123, 457],
+      [12, 3456],
+    ].map(
+      async ([since, revision]) =>
+        lines(await written(changedDay([], since!, { published: { revision: revision! } })))[0]!,
+    ),
+  );
+  expect(new Set(references).size).toBe(references.length);
+  for (const reference of references) expect(reference.length).toBeLessThanOrEqual(':20:'.length + 16);
 });
