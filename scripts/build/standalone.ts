@@ -5,7 +5,7 @@
  * file `standalone.ts`, which has what `verify` asks of them.
  */
 import { existsSync, readFileSync } from 'node:fs';
-import { stripTypeScriptTypes } from 'node:module';
+import { isBuiltin, stripTypeScriptTypes } from 'node:module';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseSync } from 'oxc-parser';
@@ -24,6 +24,11 @@ const pathOf = (file: string): string => join(TOP, file);
 const REPLACED: Readonly<Record<string, string>> = {
   [pathOf('src/statements/formats/all.ts')]: pathOf('src/cli/standalone/formats.ts'),
   [pathOf('src/statements/formats/csv.ts')]: pathOf('src/cli/standalone/csv.ts'),
+};
+/** Packages that are in it, as they are: no one would read a ZIP better. Their licence goes with them. */
+const PACKAGES: Readonly<Record<string, string>> = {
+  yauzl: pathOf('node_modules/yauzl/index.js'),
+  pend: pathOf('node_modules/pend/index.js'),
 };
 const MANIFEST = pathOf('src/statements/manifest.ts');
 const LIST = pathOf('src/options/all.ts');
@@ -47,7 +52,7 @@ export async function standaloneVerify(): Promise<string> {
       `verify.mjs would need more than Node: ${packages.join(', ')}. See scripts/build/standalone.ts.`,
     );
   const config = await prettier.resolveConfig(pathOf('scripts/build/standalone.ts'));
-  return prettier.format(`${HEAD}\n${code}`, { ...config, parser: 'babel' });
+  return prettier.format(`${HEAD}${LICENCES}\n${code}`, { ...config, parser: 'babel' });
 }
 
 const { version } = JSON.parse(readFileSync(pathOf('package.json'), 'utf8')) as { version: string };
@@ -62,23 +67,44 @@ const HEAD = `#!/usr/bin/env node
  */
 `;
 
+const LICENCES = Object.entries(PACKAGES)
+  .map(([name, path]) => `\n/*\n${name}:\n\n${readFileSync(join(path, '../LICENSE'), 'utf8')}*/\n`)
+  .join('');
+
 const ownSources: Plugin = {
   name: 'own-sources',
   resolveId(source, importer) {
     if (source.startsWith('node:')) return { id: source, external: true };
+    if (PACKAGES[source] !== undefined) return PACKAGES[source];
     // Of this package one function is used.
     if (source === '@date-fns/tz') return pathOf('node_modules/@date-fns/tz/tzOffset/index.js');
+    if (isBuiltin(source)) return { id: `node:${source}`, external: true };
     if (!source.startsWith('.') && importer !== undefined) return { id: source, external: true };
     const path = importer === undefined ? source : join(importer, '..', source);
-    return REPLACED[path] ?? path;
+    return REPLACED[path] ?? (existsSync(path) ? path : `${path}.js`);
   },
   load(id) {
     const heading = `// ---------- ${relative(TOP, id)}\n\n`;
     if (id === MANIFEST) return heading + manifestModule();
     const source = id === LIST ? listOfStandalone() : readFileSync(id, 'utf8');
-    return heading + (id.endsWith('.ts') ? withoutTypes(source) : source);
+    if (id.endsWith('.ts')) return heading + withoutTypes(source);
+    return (
+      heading + (/\brequire\(/.test(source) || source.includes('module.exports') ? asModule(source) : source)
+    );
   },
 };
+
+/** A CommonJS source as a module: what it requires is imported, and what it exports is the default. */
+function asModule(source: string): string {
+  const names = [...new Set([...source.matchAll(/\brequire\(['"]([^'"]+)['"]\)/g)].map(([, name]) => name!))];
+  const imports = names.map((name, nth) => `import required${nth} from '${name}';`);
+  const required = names.reduce(
+    (text, name, nth) =>
+      text.replaceAll(new RegExp(`\\brequire\\(['"]${name}['"]\\)`, 'g'), `required${nth}`),
+    source,
+  );
+  return `${imports.join('\n')}\nconst module = { exports: {} };\nconst exports = module.exports;\n${required}\nexport default module.exports;`;
+}
 
 /** The list of the options that are in `verify.mjs`, each with the value it has there. */
 function listOfStandalone(): string {

@@ -6,7 +6,7 @@ import { part } from '../options/all.ts';
 import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
 import { STATEMENT_FORMATS } from '../statements/formats/all.ts';
 import type { VerifiedClose } from '../statements/closes.ts';
-import type { VerifiedChain } from '../statements/verify-chain.ts';
+import { groupedBy, type VerifiedChain } from '../statements/verify-chain.ts';
 import { publicKeyIn, verifyPaths, type VerifyReport } from '../statements/verify.ts';
 import { counted, lines } from './output/text.ts';
 import { collect, print } from './print.ts';
@@ -80,7 +80,8 @@ function verifyText(report: VerifyReport, mustBeComplete: boolean): string {
     `${counted(files.length, 'file')} of ${counted(manifests, 'manifest')} checked: ` +
       (problems.length === 0 ? 'all unchanged since publication' : counted(problems.length, 'problem')),
     ...problems.map(({ path, problem }) => `  ${path}: ${problem}`),
-    ...[...noted, ...notChecked].map(({ path, problem }) => `  note: ${path}: ${problem}`),
+    ...noted.map(({ path, problem }) => `  note: ${path}: ${problem}`),
+    ...[...groupedBy(notChecked, ({ problem }) => problem)].map(notCheckedText),
     signed !== null && `${signed} of ${counted(manifests, 'manifest')} signed with the key`,
     ...(signed !== null || mustBeComplete ? chains.map(chainText) : []),
     signed !== null &&
@@ -94,6 +95,15 @@ function verifyText(report: VerifyReport, mustBeComplete: boolean): string {
     ),
   );
 }
+
+/** A month in a format has hundreds of files that cannot be checked. */
+const NOT_CHECKED_SHOWN_MAX = 5;
+
+const notCheckedText = ([problem, files]: readonly [string, VerifyReport['notChecked']]): string => {
+  const shown = files.slice(0, NOT_CHECKED_SHOWN_MAX).map(({ path }) => path);
+  const more = files.length - shown.length;
+  return `  note: ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}: ${problem}`;
+};
 
 /** A closed month, whether days were open, and what changed since: those days are as published, and not as closed. */
 const closeTexts = (close: VerifiedClose): string[] => [

@@ -82,6 +82,8 @@ export interface VerifiedClose extends Pick<MonthClose, 'merchantNo' | 'month' |
   readonly byHash: number;
   /** What changed since, as far as the manifests here tell; empty where a later close is here. */
   readonly adjusted: readonly AdjustedDay[];
+  /** Frozen statements of which no file is here; empty for a close that was given alone. */
+  readonly missing: readonly Pick<AdjustedDay, 'currency' | 'day' | 'frozenRevision'>[];
 }
 
 /** Checks the closes among files that are verified: takes one after the other, then compares them with all the rest. */
@@ -102,6 +104,8 @@ export interface FilesHere {
   readonly given: readonly string[];
   /** Every close before the last one of a month has to be here. */
   readonly isComplete: boolean;
+  /** Reads one of them. */
+  readonly open: (path: string) => AsyncIterable<Uint8Array>;
 }
 
 /** What is said of a close's file where no option knows closes. */

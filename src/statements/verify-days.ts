@@ -1,12 +1,15 @@
 /** The files that somebody asks to have checked, and each day against the day before it. */
+import { createReadStream } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import { downloadedName, manifestFileNextTo, STORE_MARK_KEY } from './keys.ts';
 import { CSV } from './formats/csv.ts';
+import { openZip, UnreadableZip, type ZippedFiles } from './zip-files.ts';
 import type { Manifest, ManifestStatement, OtherFormat } from './manifest.ts';
 import { addDays } from '../ledger/business-day.ts';
 import { compareAmounts, moneyText } from '../ledger/money.ts';
+import { counted } from '../ledger/text.ts';
 
 export class NothingToVerify extends ExpectedError {
   override readonly name = 'NothingToVerify';
@@ -17,10 +20,13 @@ export interface Found {
   readonly path: string;
   /** Found in a folder, or a manifest that was named, or next to one: all current files that such a manifest lists have to be there. */
   readonly isComplete: boolean;
+  readonly open: () => AsyncIterable<Uint8Array>;
 }
 
 /** The file's name, however its ending is written. */
 export const nameOf = (path: string): string => downloadedName(basename(path));
+
+export const isZip = (path: string): boolean => nameOf(path).endsWith('.zip');
 
 export const isManifest = (path: string): boolean => nameOf(path).endsWith('.json');
 
@@ -29,7 +35,7 @@ export async function filesUnder(paths: readonly string[]): Promise<Found[]> {
   const found = new Map<string, Found>();
   const add = (path: string, isComplete: boolean): void => {
     if (basename(path) === STORE_MARK_KEY) return;
-    if (!found.has(path)) found.set(path, { path, isComplete });
+    if (!found.has(path)) found.set(path, { path, isComplete, open: () => createReadStream(path) });
   };
   for (const path of paths) {
     const kind = await stat(path).catch(() => null);
@@ -44,6 +50,8 @@ export async function filesUnder(paths: readonly string[]): Promise<Found[]> {
       for (const name of await readdir(dirname(path))) {
         if (!isManifest(name)) add(join(dirname(path), name), true);
       }
+    } else if (isZip(path)) {
+      add(path, true);
     } else {
       add(path, false);
       const names = ['manifest.json', manifestFileNextTo(nameOf(path))];
@@ -51,8 +59,58 @@ export async function filesUnder(paths: readonly string[]): Promise<Found[]> {
         if (names.includes(nameOf(name))) add(join(dirname(path), name), false);
     }
   }
-  return [...found.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
+  return [...found.values()].sort(byPath);
 }
+
+const byPath = (a: Found, b: Found): number => (a.path < b.path ? -1 : 1);
+
+export interface Unzipped {
+  /** The files with those in ZIPs in place of these. */
+  readonly found: readonly Found[];
+  readonly problems: readonly Problem[];
+  readonly notChecked: readonly Problem[];
+  readonly close: () => void;
+}
+
+/** Opens each ZIP, but none that lies in another. */
+export async function unzipped(given: readonly Found[]): Promise<Unzipped> {
+  const found = given.filter(({ path }) => !isZip(path));
+  const opened: ZippedFiles[] = [];
+  const problems: Problem[] = [];
+  const notChecked: Problem[] = [];
+  for (const { path } of given.filter((one) => isZip(one.path))) {
+    try {
+      const zip = await openZip(path);
+      opened.push(zip);
+      if (zip.encrypted > 0)
+        problems.push({
+          path,
+          problem: `${counted(zip.encrypted, 'file')} in it cannot be read: ${ENCRYPTED}`,
+        });
+      for (const file of zip.files) {
+        if (basename(file.path).startsWith('.') || basename(file.path) === STORE_MARK_KEY) continue;
+        if (isZip(file.path)) notChecked.push({ path: file.path, problem: NESTED });
+        else found.push({ ...file, isComplete: true });
+      }
+    } catch (error) {
+      if (!(error instanceof UnreadableZip)) throw error;
+      problems.push({ path, problem: `the ZIP cannot be read: ${error.message}. Download it again` });
+    }
+  }
+  return {
+    found: found.sort(byPath),
+    problems,
+    notChecked,
+    close: () => opened.forEach((zip) => zip.close()),
+  };
+}
+
+const ENCRYPTED = 'the ZIP is encrypted. Unpack it, and verify the folder';
+const NESTED = 'a ZIP in a ZIP is not checked: unpack it, and verify the folder';
+
+/** What is said of a file in a ZIP. */
+export const notRead = ({ message }: UnreadableZip): string =>
+  `it cannot be read from the ZIP: ${message}. Download the ZIP again`;
 
 export interface ExpectedFile {
   readonly file: string;
@@ -90,7 +148,7 @@ const inEveryFormat = (
   { otherFormats = [] }: { readonly otherFormats?: readonly OtherFormat[] | undefined },
 ): ExpectedFile[] => [file, ...otherFormats.map((other) => ({ ...file, ...other }))];
 
-export interface ReadManifest extends Found {
+export interface ReadManifest extends Omit<Found, 'open'> {
   readonly manifest: Manifest;
   readonly sha256: string;
 }

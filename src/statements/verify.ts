@@ -3,13 +3,16 @@
  * the day before.
  */
 import { createReadStream } from 'node:fs';
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { dirname, join, resolve, sep } from 'node:path';
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import type { PublicKey } from '../ledger/signature.ts';
-import { digestOf, metered, type Digest } from '../objects/object-store.ts';
+import { collected, digestOf, metered, type Digest } from '../objects/object-store.ts';
 import {
   filesUnder,
+  unzipped,
+  notRead,
+  type Unzipped,
   isManifest,
   nameOf,
   type Found,
@@ -25,9 +28,11 @@ import { part } from '../options/all.ts';
 import { CLOSE_UNKNOWN, type CloseCheck, type VerifiedClose } from './closes.ts';
 import { checkRows } from './verify-rows.ts';
 import { STATEMENT_FORMATS } from './formats/all.ts';
+import { UnreadableZip } from './zip-files.ts';
 import { columnsOf, UnreadableRows, type StatementFormat } from './formats/format.ts';
 import { isCloseFile, isOfAnotherDay, manifestFileNextTo, SIGNATURE_EXTENSION, WITHDRAWN } from './keys.ts';
 import { parseManifest, type Manifest } from './manifest.ts';
+import { unnamedFiles } from './unnamed-files.ts';
 import { verifyChains, type VerifiedChain } from './verify-chain.ts';
 
 export interface VerifyReport {
@@ -54,9 +59,25 @@ export async function verifyPaths(
   publicKeys: readonly PublicKey[] = [],
   isComplete = false,
 ): Promise<VerifyReport> {
-  const found = await filesUnder(paths);
+  const opened = await unzipped(await filesUnder(paths));
+  try {
+    return await verifyFiles(opened, paths, formats, publicKeys, isComplete);
+  } finally {
+    opened.close();
+  }
+}
+
+async function verifyFiles(
+  { found, ...inZips }: Unzipped,
+  paths: readonly string[],
+  formats: readonly StatementFormat[],
+  publicKeys: readonly PublicKey[],
+  isComplete: boolean,
+): Promise<VerifyReport> {
+  const open = opener(found);
   const closeCheck = (await part('closeCheck')?.()) ?? null;
-  const { manifests, problems, signed } = await readManifests(found, publicKeys, closeCheck);
+  const { manifests, problems, signed } = await readManifests(found, open, publicKeys, closeCheck);
+  problems.unshift(...inZips.problems);
   const sheets = found.filter(({ path }) => !isManifest(path)).map(({ path }) => path);
   const named = new Set<string>();
   const numbers = createNumbersSeen();
@@ -75,23 +96,21 @@ export async function verifyPaths(
       }
       for (const path of copies) {
         named.add(path);
-        files.push(await verifyFile(path, one.manifest, expected, formats, numbers));
+        files.push(
+          await verifyFile({ path, open: () => open(path) }, one.manifest, expected, formats, numbers),
+        );
       }
     }
     for (const problem of problemsWithDayBefore(one.manifest, manifests)) {
       problems.push({ path: one.path, problem });
     }
   }
-  const isStatement = (path: string): boolean =>
-    (nameOf(path).endsWith(CSV_END) && !MONTH_CSV.test(nameOf(path))) ||
-    formats.some(
-      ({ canBePublished, extension }) =>
-        canBePublished && nameOf(path).endsWith(`.${extension}`) && REVISION.test(nameOf(path)),
-    );
-  for (const path of sheets.filter((one) => isStatement(one) && !named.has(one))) {
-    const how = nameOf(path).endsWith(CSV_END) ? '' : ': it was made for a download, or somebody put it here';
-    problems.push({ path, problem: `no manifest here names this file${how}` });
-  }
+  const unnamed = unnamedFiles(
+    sheets.filter((path) => !named.has(path)),
+    manifests,
+    formats,
+  );
+  problems.push(...unnamed.problems);
   const { chains, problems: inChains } = verifyChains(manifests);
   problems.push(...inChains);
   if (publicKeys.length > 0 || isComplete)
@@ -100,31 +119,30 @@ export async function verifyPaths(
       ...(await leftAlone(found)),
     );
   if (isComplete) problems.push(...chains.flatMap(({ outside }) => outside));
-  const here = { manifests, files, given: paths, isComplete };
+  const here = { manifests, files, given: paths, isComplete, open };
   const { closes, problems: inCloses } = (await closeCheck?.end(here)) ?? NO_CLOSES;
   problems.push(...inCloses);
   if (manifests.length === 0 && closes.length === 0)
     problems.push({ path: paths.join(' '), problem: 'there is no manifest.json here' });
   for (const { path, problems: own } of files) for (const problem of own) problems.push({ path, problem });
-  const notChecked = sheets.filter((path) => nameOf(path).endsWith('.zip')).map(asZip);
+  const notChecked = [...inZips.notChecked, ...unnamed.notChecked];
   return { manifests: manifests.length, files, problems, signed, chains, closes, notChecked };
 }
 
-const asZip = (path: string): Problem => ({
-  path,
-  problem: 'a ZIP is not checked: unpack it, and verify the folder',
-});
+type Open = (path: string) => AsyncIterable<Uint8Array>;
+
+/** Reads a file that was found, or one next to it. */
+function opener(found: readonly Found[]): Open {
+  const byPath = new Map(found.map((one) => [one.path, one]));
+  return (path) => byPath.get(path)?.open() ?? createReadStream(path);
+}
 
 const NO_CLOSES = { closes: [], problems: [] };
-
-const CSV_END = '.csv';
-/** What the ZIP of a month adds: sums of the statements next to it, and no statement. */
-const MONTH_CSV = /^month-\d{4}-\d\d\.csv$/;
-const REVISION = /\.r\d+\./;
 
 /** Reads manifests and closed months, and checks their signatures where there are keys to check them with. */
 async function readManifests(
   found: readonly Found[],
+  open: Open,
   keys: readonly PublicKey[],
   closeCheck: CloseCheck | null,
 ) {
@@ -133,7 +151,12 @@ async function readManifests(
   let signed = 0;
   for (const file of found.filter((one) => isManifest(one.path))) {
     const { path } = file;
-    const content = await readFile(path);
+    const content = await collected(file.open()).catch((error: unknown) => {
+      if (!(error instanceof UnreadableZip)) throw error;
+      problems.push({ path, problem: notRead(error) });
+      return null;
+    });
+    if (content === null) continue;
     const manifest = parseManifest(content.toString('utf8'));
     if (manifest !== null) {
       manifests.push({ ...file, manifest, sha256: sha256Of(content) });
@@ -146,7 +169,8 @@ async function readManifests(
       problems.push({ path, problem: isUnknown ? CLOSE_UNKNOWN : 'this is no manifest of daybook' });
       continue;
     }
-    const problem = keys.length === 0 ? null : await signatureProblem(path, content, keys);
+    const problem =
+      keys.length === 0 ? null : await signatureProblem(open(path + SIGNATURE_EXTENSION), content, keys);
     if (problem === null) signed += Number(manifest !== null);
     else problems.push({ path, problem });
   }
@@ -156,8 +180,9 @@ async function readManifests(
 async function leftAlone(found: readonly Found[]): Promise<Problem[]> {
   const problems: Problem[] = [];
   for (const { path } of found.filter((one) => nameOf(one.path).endsWith(SIGNATURE_EXTENSION))) {
-    const manifest = await stat(path.slice(0, -SIGNATURE_EXTENSION.length)).catch(() => null);
-    if (manifest === null) problems.push({ path, problem: 'the manifest that it signs is missing here' });
+    const manifest = path.slice(0, -SIGNATURE_EXTENSION.length);
+    if (!found.some((one) => one.path === manifest) && (await stat(manifest).catch(() => null)) === null)
+      problems.push({ path, problem: 'the manifest that it signs is missing here' });
   }
   return problems;
 }
@@ -178,25 +203,23 @@ const hasOtherRevision = (one: ReadManifest, { file, currency }: ExpectedFile, s
       sheets.some((path) => dirname(path) === dirname(one.path) && nameOf(path) === other.file),
   );
 
+type Sheet = Pick<Found, 'path' | 'open'>;
+
 async function verifyFile(
-  path: string,
+  { path, open }: Sheet,
   manifest: Manifest,
   expected: ExpectedFile,
   formats: readonly StatementFormat[],
   numbers: NumbersSeen,
 ): Promise<VerifiedFile> {
   const { statement } = expected;
-  const { bytes, sha256, problemsInRows } = await readSheet(path, manifest, expected, formats, numbers);
-  const problems: string[] = [];
-  if (expected.bytes !== null && bytes !== expected.bytes) {
-    problems.push(`the file has ${bytes} bytes, ${expected.bytes} were published`);
-  }
-  if (sha256 !== expected.sha256) {
-    problems.push(
-      `its SHA-256 is ${sha256}, ${expected.sha256} was published: it is another file, or was changed`,
-    );
-  }
-  problems.push(...problemsInRows);
+  const problems = await readSheet(open, manifest, expected, formats, numbers).then(
+    (read) => problemsIn(read, expected),
+    (error: unknown) => {
+      if (error instanceof UnreadableZip) return [notRead(error)];
+      throw error;
+    },
+  );
   return {
     ...{ path, merchantNo: manifest.merchantNo, day: manifest.day },
     ...{ currency: expected.currency, revision: expected.revision, current: expected.current },
@@ -206,18 +229,29 @@ async function verifyFile(
   };
 }
 
+type ReadSheet = Digest & { readonly problemsInRows: readonly string[] };
+
+const problemsIn = ({ bytes, sha256, problemsInRows }: ReadSheet, expected: ExpectedFile): string[] => [
+  ...(expected.bytes !== null && bytes !== expected.bytes
+    ? [`the file has ${bytes} bytes, ${expected.bytes} were published`]
+    : []),
+  ...(sha256 !== expected.sha256
+    ? [`its SHA-256 is ${sha256}, ${expected.sha256} was published: it is another file, or was changed`]
+    : []),
+  ...problemsInRows,
+];
+
 /** Reads the file once, unless its rows cannot be read. */
 async function readSheet(
-  path: string,
+  open: Sheet['open'],
   manifest: Manifest,
   { statement, format }: ExpectedFile,
   formats: readonly StatementFormat[],
   numbers: NumbersSeen,
-): Promise<Digest & { readonly problemsInRows: readonly string[] }> {
+): Promise<ReadSheet> {
   const reader = formats.find(({ name }) => name === format)?.reader;
-  if (statement === null || reader === undefined)
-    return { ...(await digestOf(createReadStream(path))), problemsInRows: [] };
-  const source = metered(() => createReadStream(path));
+  if (statement === null || reader === undefined) return { ...(await digestOf(open())), problemsInRows: [] };
+  const source = metered(open);
   const { merchantNo, day } = manifest;
   const check = checkRows(statement, day, manifest.timeZone, reader, (batchNo) =>
     numbers(merchantNo, batchNo, day),
@@ -229,7 +263,7 @@ async function readSheet(
   } catch (error) {
     if (!(error instanceof UnreadableRows)) throw error;
     const problem = `it cannot be read as ${format.toUpperCase()}: ${error.message}`;
-    return { ...(await digestOf(createReadStream(path))), problemsInRows: [problem] };
+    return { ...(await digestOf(open())), problemsInRows: [problem] };
   }
 }
 
@@ -250,17 +284,19 @@ export function publicKeyIn(text: string): PublicKey | null {
   return known.readPublicKey(text);
 }
 
-/** What is wrong with the signature of the manifest at this path; null if one of the keys made it. */
+/** What is wrong with the signature of a manifest; null if one of the keys made it. */
 async function signatureProblem(
-  path: string,
+  signature: AsyncIterable<Uint8Array>,
   content: Uint8Array,
   keys: readonly PublicKey[],
 ): Promise<string | null> {
   let text: string;
   try {
-    text = await readFile(path + SIGNATURE_EXTENSION, 'utf8');
+    text = (await collected(signature)).toString('utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    if (error instanceof UnreadableZip) return notRead(error);
+    // In a ZIP, its path leads through a file.
+    if (!['ENOENT', 'ENOTDIR'].includes(String((error as NodeJS.ErrnoException).code))) throw error;
     return `it is not signed: there is no ${SIGNATURE_EXTENSION} file next to it`;
   }
   if (text === WITHDRAWN) return 'it is not signed: it was published without the key';

@@ -206,17 +206,6 @@ describe('names whose endings some system wrote in capitals', () => {
     const problem = 'no manifest here names this file';
     expect((await verifyPaths([folder])).problems).toEqual([{ path, problem }]);
   });
-
-  test.each(['.zip', '.ZIP'])('a month that is still packed, %s, is named as not checked', async (ending) => {
-    const path = join(folder, `statements-2026-03-${MERCHANT}${ending}`);
-    await writeFile(path, 'PK');
-    const problem = 'a ZIP is not checked: unpack it, and verify the folder';
-    expect(await verifyPaths([folder])).toMatchObject({ problems: [], notChecked: [{ path, problem }] });
-    expect(await verifyPaths([path])).toMatchObject({
-      problems: [{ problem: 'there is no manifest.json here' }],
-      notChecked: [{ path, problem }],
-    });
-  });
 });
 
 test('an earlier revision downloaded alone is checked with its day’s manifest', async () => {

@@ -16,6 +16,7 @@ export interface ReplacedFile {
 export async function checkedByRows(
   closes: readonly { readonly merchantNo: string; readonly statements: readonly ClosedStatement[] }[],
   files: readonly ReplacedFile[],
+  open: (path: string) => AsyncIterable<Uint8Array> = createReadStream,
 ): Promise<ReadonlyMap<ClosedStatement, readonly string[]>> {
   const byName = new Map(files.map((one) => [`${one.merchantNo} ${basename(one.path)}`, one]));
   const checked = new Map<ClosedStatement, readonly string[]>();
@@ -23,7 +24,7 @@ export async function checkedByRows(
     for (const statement of statements) {
       const file = byName.get(`${merchantNo} ${statement.file}`);
       if (file === undefined) continue;
-      const problems = await problemsWithRows(statement, file);
+      const problems = await problemsWithRows(statement, file.timeZone, open(file.path));
       if (problems !== null) checked.set(statement, problems);
     }
   return checked;
@@ -31,11 +32,12 @@ export async function checkedByRows(
 
 async function problemsWithRows(
   statement: ClosedStatement,
-  { path, timeZone }: ReplacedFile,
+  timeZone: string,
+  bytes: AsyncIterable<Uint8Array>,
 ): Promise<string[] | null> {
   let checks: readonly RowCheck[] | null = null;
   try {
-    for await (const rows of CSV.reader.rows(createReadStream(path), []))
+    for await (const rows of CSV.reader.rows(bytes, []))
       for (const cells of rows) {
         checks ??= checksOf(statement, timeZone, cells);
         for (const check of checks) check.take(cells);

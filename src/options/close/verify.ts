@@ -86,7 +86,7 @@ export interface ReadCloseFile {
   readonly path: string;
   readonly close: CloseFile;
   readonly sha256: string;
-  /** The merchant's folder was given as well, so that its days have to be here. */
+  /** It was given with what lies around it, so that its days have to be here. */
   readonly isInFolder?: boolean;
 }
 
@@ -99,24 +99,35 @@ export function createCloseCheck(): CloseCheck {
       if (close !== null) read.push({ path, close, sha256: sha256Of(content) });
       return close !== null;
     },
-    end: async ({ manifests, files, given, isComplete }) => {
+    end: async ({ manifests, files, given, isComplete, open }) => {
       const byRows = await checkedByRows(
         read.map(({ close }) => close),
         replacedIn(files, manifests),
+        open,
       );
-      const closes = read.map((one) => ({ ...one, isInFolder: isInMerchantFolder(one.path, given) }));
-      return verifyCloses(closes, manifests, isComplete, byRows);
+      const closes = read.map((one) => ({ ...one, isInFolder: isInFolder(one.path, given) }));
+      return verifyCloses(closes, manifests, isComplete, byRows, revisionsHere(files));
     },
   };
 }
 
-/** Whether a close lies in its place in the store's layout, and the folder of its merchant was given too. */
-function isInMerchantFolder(path: string, given: readonly string[]): boolean {
-  const merchantFolder = dirname(dirname(path));
-  return (
-    basename(dirname(path)).startsWith('close=') &&
-    given.some((one) => relative(one, merchantFolder).split(sep)[0] !== '..')
-  );
+/** Whether a close was given with what lies around it: a folder or a ZIP that has it, other than the folder of closes itself. */
+function isInFolder(path: string, given: readonly string[]): boolean {
+  const own = dirname(path);
+  const around = basename(own).startsWith('close=') ? dirname(own) : own;
+  return given.some((one) => relative(one, around).split(sep)[0] !== '..');
+}
+
+/** By merchant, currency and day the revisions whose files are here, in any format. */
+type RevisionsHere = ReadonlyMap<string, ReadonlySet<number>>;
+
+function revisionsHere(files: readonly VerifiedFile[]): RevisionsHere {
+  const here = new Map<string, Set<number>>();
+  for (const { merchantNo, currency, day, revision } of files) {
+    const name = `${merchantNo} ${currency ?? ''} ${day}`;
+    here.set(name, (here.get(name) ?? new Set()).add(revision));
+  }
+  return here;
 }
 
 function replacedIn(files: readonly VerifiedFile[], manifests: readonly ReadManifest[]): ReplacedFile[] {
@@ -135,12 +146,13 @@ function replacedIn(files: readonly VerifiedFile[], manifests: readonly ReadMani
 /** What the rows of replaced statements contradict, as far as their files are here. */
 type ByRows = ReadonlyMap<ClosedStatement, readonly string[]>;
 
-/** With `isComplete`, every close before the last one of a month has to be here. */
+/** With `isComplete`, every close before the last one of a month has to be here. Without `here`, files are not asked for. */
 export function verifyCloses(
   closes: readonly ReadCloseFile[],
   manifests: readonly ReadManifest[],
   isComplete = false,
   byRows: ByRows = new Map(),
+  here: RevisionsHere | null = null,
 ): { readonly closes: readonly VerifiedClose[]; readonly problems: readonly Problem[] } {
   const byDay = newestByDay(manifests);
   const problems: Problem[] = [];
@@ -157,18 +169,23 @@ export function verifyCloses(
         ...(isComplete && isLast ? missingBefore(one, others) : []),
       ].map((problem) => ({ path, problem })),
     );
-    const { compared, byHash, adjusted, wrong, notHere } = comparedDays(close, byDay, byRows);
+    const { compared, byHash, adjusted, wrong, notHere } = comparedDays(close, byDay, byRows, here);
     problems.push(...wrong.map((problem) => ({ path, problem })));
     // A close that was given without its merchant's folder or any of its days is checked in itself alone.
     const isAlone =
       one.isInFolder !== true && manifests.every(({ manifest }) => manifest.merchantNo !== close.merchantNo);
-    if (notHere.length > 0 && (isComplete || !isAlone))
-      problems.push({ path, problem: frozenNotHere(notHere) });
+    const missing = isComplete || !isAlone ? notHere : [];
+    if (missing.length > 0) problems.push({ path, problem: frozenNotHere(missing) });
     const { merchantNo, month, number, despite, openDays, statements } = close;
     return {
       ...{ path, merchantNo, month, number, despite, openDays: openDays.length },
       ...{ statements: statements.length, compared, byHash },
       adjusted: isLast ? adjusted : [],
+      missing: missing.map(({ currency, day, revision: frozenRevision }) => ({
+        currency,
+        day,
+        frozenRevision,
+      })),
     };
   });
   return { closes: verified, problems };
@@ -218,7 +235,7 @@ const otherFigures = (frozen: ClosedStatement, current: ManifestStatement): stri
       `${frozen.currency} ${frozen.day}: the close says ${name} ${frozen[name]}, the manifest here ${current[name]}`,
   );
 
-const FROZEN_NAMED_MAX = 5;
+const FROZEN_NAMED_MAX = 20;
 
 function frozenNotHere(statements: readonly ClosedStatement[]): string {
   const named = statements.slice(0, FROZEN_NAMED_MAX).map(({ currency, day }) => `${currency} ${day}`);
@@ -229,10 +246,22 @@ function frozenNotHere(statements: readonly ClosedStatement[]): string {
   );
 }
 
+/** A close does not see what is published while it is made. */
+const PUBLISHING_MS_MAX = 3_600_000;
+
+type Published = Pick<ManifestStatement, 'revision' | 'publishedAt'>;
+
+const firstOf = (revisions: readonly Published[]): Published =>
+  revisions.reduce((first, one) => (one.revision < first.revision ? one : first));
+
+const isLongBefore = ({ publishedAt }: Published, closedAt: string): boolean =>
+  Date.parse(publishedAt) + PUBLISHING_MS_MAX < Date.parse(closedAt);
+
 function comparedDays(
-  { merchantNo, month, statements }: CloseFile,
+  { merchantNo, month, closedAt, statements }: CloseFile,
   byDay: ReadonlyMap<string, Manifest>,
   byRows: ByRows,
+  here: RevisionsHere | null,
 ) {
   const adjusted: VerifiedClose['adjusted'][number][] = [];
   const wrong: string[] = [];
@@ -246,11 +275,15 @@ function comparedDays(
       notHere.push(statement);
       continue;
     }
-    compared += 1;
     const current = manifest.statements.find((one) => one.currency === currency);
-    const own = [...(current === undefined ? [] : [current, ...current.superseded])].find(
-      (one) => one.revision === revision,
-    );
+    const revisions = current === undefined ? [] : [current, ...current.superseded];
+    const files = here?.get(`${merchantNo} ${currency} ${day}`);
+    if (here !== null && files?.has(revision) !== true && files?.has(current?.revision ?? 0) !== true) {
+      notHere.push(statement);
+      continue;
+    }
+    compared += 1;
+    const own = revisions.find((one) => one.revision === revision);
     if (current === undefined || own === undefined)
       wrong.push(
         `${currency} ${day}: the close froze revision ${revision}, which the manifest here does not name`,
@@ -262,6 +295,11 @@ function comparedDays(
     else if (own === current) wrong.push(...otherFigures(statement, current));
     else {
       adjusted.push({ currency, day, frozenRevision: revision, revision: current.revision });
+      const next = firstOf(revisions.filter((one) => one.revision > revision));
+      if (isLongBefore(next, closedAt))
+        wrong.push(
+          `${currency} ${day}: the close froze revision ${revision}, which revision ${next.revision} had replaced`,
+        );
       const reported = byRows.get(statement);
       if (reported === undefined) byHash += 1;
       else wrong.push(...reported.map((problem) => `${currency} ${day}, revision ${revision}: ${problem}`));
@@ -269,9 +307,13 @@ function comparedDays(
   }
   for (const manifest of byDay.values()) {
     if (manifest.merchantNo !== merchantNo || !manifest.day.startsWith(`${month}-`)) continue;
-    for (const { currency, revision } of manifest.statements)
-      if (!frozen.has(`${currency} ${manifest.day}`))
-        adjusted.push({ currency, day: manifest.day, frozenRevision: null, revision });
+    const { day } = manifest;
+    for (const current of manifest.statements.filter(({ currency }) => !frozen.has(`${currency} ${day}`))) {
+      const { currency, revision } = current;
+      adjusted.push({ currency, day, frozenRevision: null, revision });
+      if (isLongBefore(firstOf([current, ...current.superseded]), closedAt))
+        wrong.push(`${currency} ${day}: it was published before the close, which does not have it`);
+    }
   }
   return { compared, byHash, adjusted, wrong, notHere };
 }

@@ -40,7 +40,8 @@ test('it imports nothing but Node’s own modules, and is code to be read', asyn
   );
   expect(imported.length).toBeGreaterThan(2);
   expect(imported.filter((name) => name?.startsWith('node:') !== true)).toEqual([]);
-  expect(Math.max(...text.split('\n').map(({ length }) => length))).toBeLessThan(160);
+  // One is the 256 characters that an old ZIP may name files by.
+  expect(text.split('\n').filter(({ length }) => length >= 160)).toHaveLength(1);
   for (const reads of ['// ---------- src/statements/verify-rows.ts', 'const MANIFEST_SCHEMA = {'])
     expect(text).toContain(reads);
 });
@@ -59,7 +60,7 @@ test('a whole night’s statements, and damaged ones, get the same words and exi
   const sheet = join(damaged, 'merchant=SANDBOX-10003/date=2026-03-30/SANDBOX-10003_KWD_2026-03-30.r1.csv');
   await writeFile(sheet, (await readFile(sheet, 'utf8')).replace(',KWD,', ',K"D,'));
   // No manifest names it, which only its format's ending tells.
-  await writeFile(sheet.replace('.csv', '.mt940'), 'put here');
+  await writeFile(sheet.replace('.r1.csv', '.r7.mt940'), 'put here');
   for (const [paths, code] of [
     [[statements], 0],
     [[damaged], 3],
@@ -70,7 +71,7 @@ test('a whole night’s statements, and damaged ones, get the same words and exi
     const said = await daybook(['verify', ...paths], {});
     expect(said.code).toBe(code);
     expect(await verifyAlone(paths)).toEqual(said);
-    if (paths[0] === damaged) expect(said.stdout).toContain('no manifest here names this file');
+    if (paths[0] === damaged) expect(said.stdout).toContain('the manifest here names no such revision');
   }
 });
 
