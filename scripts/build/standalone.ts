@@ -1,6 +1,6 @@
 /**
  * Makes `dist/verify.mjs`: the sources of `daybook verify` and of all that it uses, put one after the other into one
- * JavaScript file that needs nothing but Node. What would need a package is replaced by a few lines of our own, from
+ * JavaScript file that needs nothing but Node. What would need a package but yauzl is replaced by a few lines of our own, from
  * `src/cli/standalone`; the tests in `test/cli/standalone` hold both against each other. Of the options there are those with a
  * file `standalone.ts`, which has what `verify` asks of them.
  */
@@ -63,7 +63,8 @@ const HEAD = `#!/usr/bin/env node
  *   node verify.mjs FOLDER        exit code 0: all as published; 3: something is not; 2: wrong usage
  *
  * It needs Node 20 or newer and nothing else. It opens the files that it is given for reading, and no connection.
- * It was made of the sources of daybook's own command, which this is the same as; the types are left out.
+ * It was made of the sources of daybook's own command, which this is the same as; the types are left out. What reads ZIPs is
+ * the package yauzl, under the licences below.
  */
 `;
 

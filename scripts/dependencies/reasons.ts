@@ -19,6 +19,7 @@ export const REASONS: Readonly<Record<string, Readonly<Record<string, string>>>>
     undici:
       'calls of the platform and webhooks. Node’s fetch does not say whether a byte has left, nor bound connections',
     yaml: 'the settings file, with the line of a mistake. Loaded where there is one',
+    yauzl: 'reads the ZIPs that `verify` is given, also in `verify.mjs`',
     yazl: 'ZIP of a month, and of a workbook, as a stream',
     zod: 'every setting, manifest and pushed result is checked by its schema',
   },

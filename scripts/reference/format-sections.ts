@@ -82,6 +82,34 @@ const MT940 = [
   ['`-`', 'the end of a message'],
 ];
 
+const CHANGES = [
+  [
+    'name',
+    'merchant, currency, day, and both revisions: `10001_USD_2026-03-31.r1-r3.csv`. `r0` is a day that had no statement when the month was closed. The same two ' +
+      'revisions give the same name and content, so an importer can refuse a second import by it',
+  ],
+  [
+    'CSV',
+    'the columns of the later revision and `change`: `added` or `reversed`. A reversal has its amount on the other side, so `credit` and `debit` add up ' +
+      'also for a program that does not read `change`; `balance` is that of the entry taken back',
+  ],
+  [
+    'camt.053',
+    'a reversal has `RvslInd` true and the other `CdtDbtInd`: that of a credit is `DBIT`. `MsgId` and `Stmt/Id` are those of the later revision with `-S` and the earlier one ' +
+      'at the end; a longer one than 35 characters ends with a digest. `TxsSummry` is of these entries',
+  ],
+  [
+    'MT940',
+    '`:61:` has `RC` for the reversal of a credit, which is a debit, and `RD` for that of a debit. `:20:` has `S` and the earlier revision at the end; one ' +
+      'that does not fit ends with a digest. `:60F:` is of the day itself',
+  ],
+  [
+    'balances',
+    'from the closing of the earlier revision to the closing of the later one. Where the opening changed, as an earlier day did, they differ by more than these entries: ' +
+      'the last text of the file says by how much',
+  ],
+];
+
 const PDF = [
   [
     'Merchant, business day',
@@ -159,7 +187,8 @@ export const formatSections = (): string[] => [
   'Messages of up to 2,000 characters without headers (blocks 1 and 2), lines ending with CRLF, in the characters of SWIFT (set X). ' +
     'Other texts are spelled with them: `Größe` is `Grosse`, `支付` is `ZhiFu`, `_` is `-`; what is like nothing is a dot.',
   table(['field', 'what it holds'], MT940),
-  '**Before importing a later revision, remove the earlier one from the ERP; otherwise the day is booked twice.** In camt.053 and ' +
+  '**Before importing a later revision, remove the earlier one from the ERP, or import its ' +
+    '[changes](#changes-since-a-revision) only; otherwise the day is booked twice.** In camt.053 and ' +
     'MT940 a later revision is a statement of its own, with its own number.',
   '### PDF (`pdf`)',
   'Pages of A4 in English, to read, sign and file. Every digit of an amount is there, with commas between thousands. Instants are ' +
@@ -169,6 +198,14 @@ export const formatSections = (): string[] => [
   'The month statement as PDF, to sign, is `month-YYYY-MM-MERCHANT.pdf`: it comes before the merchant’s statements in the month’s ZIP in this format, and is a download of the pages. ' +
     'It is made for the download from the current state, and never published. Its times are in the zone of the business days and in UTC.',
   table(['part', 'what it holds'], MONTH_PDF),
+  '### Changes since a revision',
+  '`daybook statements get --day D --since REVISION` gives only what changed between the revision that is booked and the current one (or ' +
+    '`--revision`), as `csv`, `camt053` or `mt940`. `--month M --since close:N` gives it for each changed day of a closed month, as a ZIP ' +
+    'with a list, `changes-{YYYY-MM}.csv`. The entries of the earlier revision and those of this file are the entries of the later one.',
+  'An entry that came is there as in the statement. One that is gone is there as its reversal. A changed entry is both, the reversal first; ' +
+    'also where only a cell changed that the format does not have. An entry that only changed its place is not there.',
+  table(['part', 'what it holds'], CHANGES),
+  'Such files are made for the download: no manifest lists them, and `verify` names them as not checked.',
   '### What a format cannot hold',
   'All are written as a stream, a day of a million entries in as little memory as a small one. A download of a day that does ' +
     'not fit ends with exit code 2 and says why. A run publishes the day without the file, says so, and ends with 3.',

@@ -18,7 +18,7 @@ interface Flags {
 
 export function verifyCommand(command: Command): void {
   command
-    .argument('<path...>', 'statements, manifests, or folders of them')
+    .argument('<path...>', 'statements, manifests, ZIPs or folders of them')
     .option(
       '--public-key <key>',
       'public key of the pair that signed the manifests, or a file with it: checks signatures, and that no manifest is missing ' +

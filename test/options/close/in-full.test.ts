@@ -123,6 +123,9 @@ describe('statements that the close froze and that are not here are each named, 
       expect.stringContaining('6 statements that the close froze are not here'),
     ]);
     expect((await verify(join(folder, CLOSE_1))).code).toBe(0);
+    const flat = await mkdtemp(join(home, 'flat-'));
+    await cp(join(folder, CLOSE_1), join(flat, basename(CLOSE_1)));
+    expect((await verify(flat)).code).toBe(3);
   });
 
   it('those of a close of another merchant, which is none of these statements', async () => {
