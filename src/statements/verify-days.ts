@@ -26,7 +26,7 @@ export interface Found {
 /** The file's name, however its ending is written. */
 export const nameOf = (path: string): string => downloadedName(basename(path));
 
-export const isZip = (path: string): boolean => nameOf(path).endsWith('.zip');
+const isZip = (path: string): boolean => nameOf(path).endsWith('.zip');
 
 export const isManifest = (path: string): boolean => nameOf(path).endsWith('.json');
 
