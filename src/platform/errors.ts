@@ -44,7 +44,7 @@ export class PlatformUnreachable extends Unsuccessful {
  */
 export class PlatformRejected extends Unsuccessful {
   override readonly name = 'PlatformRejected';
-  /** Whether the platform refused the token (401 or 403). */
+  /** Whether the platform refused the token: by 401 or 403, or by a reply that says so (docs/platform.md 7). */
   readonly refusesToken: boolean;
 
   constructor(message: string, mayHaveArrived = false, reply: string | null = null, refusesToken = false) {

@@ -7,7 +7,7 @@ import { PlatformReplyInvalid } from './errors.ts';
 import { elementTexts, type ExactJson } from './exact-json.ts';
 import { readLedgerEntry } from './ledger-entry.ts';
 import type { LedgerPage, LedgerPageQuery, LedgerReader } from './ledger-reader.ts';
-import { cameOf, readReply, refusedBy, type Layer } from './reply.ts';
+import { cameOf, readReply, refusedWithToken, type Layer } from './reply.ts';
 import type { ReplyContext, Transport } from './transport.ts';
 import { INSTANT_MS_MAX, INSTANT_MS_MIN, PAGE_SIZE_MAX, type LedgerHistoryRequest } from './wire.ts';
 
@@ -53,7 +53,7 @@ const ENVELOPE = ['pageNum', 'pageSize', 'total', 'list'];
 /** The object with the page. Throws an error that describes a refusal or another shape. */
 function pageLayer(text: string, context: ReplyContext): Layer {
   const { layers, refusal } = readReply(text, context, { expected: ENVELOPE, data: ['list'] });
-  if (refusal !== null) throw refusedBy(refusal, text, context.excerpt);
+  if (refusal !== null) throw refusedWithToken(refusal, text, context.excerpt);
   const page = layers.find(({ fields }) => ENVELOPE.every((field) => field in fields));
   if (page !== undefined) return page;
   const absent = ENVELOPE.filter((field) => !layers.some(({ fields }) => field in fields));

@@ -175,6 +175,16 @@ export const refusedBy = (field: string, text: string, excerpt: Excerpt): Platfo
     text,
   );
 
+/** A code of HTTP, as `401` or `E40100`, or a code or message that names the token or the login. */
+const NAMES_TOKEN =
+  /"(?:resp|ret|result|status|err|error)?_?code"\s*:\s*"?[a-z]?40[13](?:00)?(?!\w)|"\w*(?:code|msg|message|error|reason)"\s*:\s*"[^"]*(?<![a-z])(?:token|unauthori[sz]ed|unauthenticated)(?![a-z])/i;
+
+/** The same for a merchant's own call that changes nothing: where the reply names the token, that is what was refused. */
+export function refusedWithToken(field: string, text: string, excerpt: Excerpt): PlatformRejected {
+  const { message } = refusedBy(field, text, excerpt);
+  return new PlatformRejected(message, false, text, NAMES_TOKEN.test(text));
+}
+
 /**
  * Opens the reply. Throws `PlatformReplyInvalid` if it is no JSON object, and `PlatformRejected` if a code, status or
  * flag in it says no, whatever else it holds.

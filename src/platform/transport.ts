@@ -13,7 +13,7 @@ import {
 import { createSuccessCheck } from '../ledger/success-codes.ts';
 import { credentialsOf, valuesOf, whoseOf, type PlatformAccess, type PlatformSettings } from './access.ts';
 import { discreetExcerpt, createRedactor, excerptOf } from './secrets.ts';
-import { isPlatformError, PlatformRejected, saying } from './errors.ts';
+import { isPlatformError, PlatformRejected, saying, type PlatformError } from './errors.ts';
 import { createRequestQueue, type Caller } from './request-queue.ts';
 import type { SharedLimit, TimeSource } from './rate-limiter.ts';
 import { RETRY_AFTER_MAX_MS, Tries } from './tries.ts';
@@ -138,11 +138,12 @@ export function createTransportOver(
   const queue = createRequestQueue(settings.concurrency, settings.rateLimitPerS, deps, shared);
   const read = createReading(createSuccessCheck(settings.successCodes));
   const watchOf = createWatching(deps);
+  const refusals = createRefusals();
   const outgoingOf = createOutgoing(basePath, settings, deps);
 
   /** Holds a slot only while the call is on the wire. */
   const send = async (
-    { outgoingCall }: Outgoing,
+    { outgoingCall, access }: Outgoing & Pick<PlatformCall<unknown>, 'access'>,
     caller: Caller,
     watch: WatchedCall,
     signal: AbortSignal | undefined,
@@ -153,10 +154,13 @@ export function createTransportOver(
     const sentMs = performance.now();
     let answered: boolean | null = null;
     try {
+      refusals.assertNone(access);
       // After all waiting, as it may have a time in it.
       const outgoing = outgoingCall();
       const outcome = await connections.attempt(outgoing, signal);
       answered = outcome.ok || outcome.failure.answered;
+      // Before the slot is free, so that no call takes it in vain.
+      refusals.noted(access, outcome);
       reportCall(deps, outgoing, { outcome, sentMs });
       const askedMs = outcome.ok ? null : outcome.failure.askedMs;
       // Before the slot is free for this merchant's next call, and capped: another run of the same process must not be
@@ -175,13 +179,19 @@ export function createTransportOver(
     const caller = callerOf(call);
     const tries = new Tries(call.repeatable, settings.retriesMax);
     signal?.throwIfAborted();
+    refusals.assertNone(call.access);
     const watch = watchOf(call);
     try {
       for (;;) {
         const outcome = await trace('call', spanOf(call, tries), async (annotate) => {
-          const { outgoing: tried, sent } = await send(outgoing, caller, watch, signal);
+          const { outgoing: tried, sent } = await send(
+            { ...outgoing, access: call.access },
+            caller,
+            watch,
+            signal,
+          );
           annotate({ 'daybook.status': statusOf(sent) });
-          return sent.ok ? read(sent.value, call, tried) : sent;
+          return refusals.noted(call.access, sent.ok ? await read(sent.value, call, tried) : sent);
         });
         if (outcome.ok) return outcome.value;
         const waitMs = tries.waitAfter(outcome.failure, deps.random);
@@ -200,6 +210,27 @@ export function createTransportOver(
     close: async () => {
       await connections.close();
       await queue.close();
+    },
+  };
+}
+
+/**
+ * Tokens that the platform refused: calls that wait fail with the same error, and none begins. The access is known as an
+ * object. Each run takes its own (`chosenMerchants`), and so tries a token once more that was put right meanwhile.
+ */
+function createRefusals() {
+  const refused = new WeakMap<object, PlatformError>();
+  return {
+    /** Throws what the platform said of the token. */
+    assertNone: (access: PlatformAccess): void => {
+      const error = access.kind === 'merchant' && refused.get(access.merchant);
+      if (error) throw error;
+    },
+    noted: <T>(access: PlatformAccess, outcome: Outcome<T>): Outcome<T> => {
+      const error = outcome.ok ? null : outcome.failure.error;
+      if (access.kind === 'merchant' && error instanceof PlatformRejected && error.refusesToken)
+        refused.set(access.merchant, error);
+      return outcome;
     },
   };
 }

@@ -30,7 +30,7 @@ export async function chosenMerchants(
   const readable = async (merchants: Chosen): Promise<Map<string, MerchantToken | LockedMerchant>> => {
     const stored = await merchantTokens(database.db, settings.secretKeys, merchants);
     const known = new Map(stored.map((one) => [one.merchantNo, one]));
-    return merchant === null ? known : known.set(merchant.merchantNo, merchant);
+    return merchant === null ? known : known.set(merchant.merchantNo, { ...merchant });
   };
   const known = await readable(asked);
   const wanted = asked ?? [...known.keys()].sort();

@@ -13,6 +13,7 @@ import { recordSettled, unreportedRevisions } from '../store/statements/record-p
 import { unreportedChanges } from '../store/events.ts';
 import { type Discrepancy, discrepanciesOf, provenOf } from './proven.ts';
 import {
+  orderOfMerchants,
   type MerchantOpenItems,
   outcomeOfAll,
   type MerchantOutcome,
@@ -201,11 +202,11 @@ export class MerchantEnds {
     return this.#added.has(merchantNo);
   }
 
-  /** Ends those that are left. Returns all ends, in the order in which they were recorded. */
+  /** Ends those that are left. Returns all ends, in order of merchant. */
   async finish(failures: readonly RunFailure[] = []): Promise<readonly MerchantEnd[]> {
     await this.#endWaiting(1, failures);
     if (this.#failure !== null) throw this.#failure.error;
-    return this.#ends;
+    return this.#ends.toSorted((a, b) => orderOfMerchants(a.outcome, b.outcome));
   }
 
   /** Ends those that wait, as long as there are so many of them. */

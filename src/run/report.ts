@@ -274,10 +274,19 @@ export function runFigures(
   };
 }
 
+interface OfMerchant {
+  readonly merchantNo: string;
+}
+
+export const orderOfMerchants = ({ merchantNo: one }: OfMerchant, { merchantNo: other }: OfMerchant): number =>
+  one < other ? -1 : one > other ? 1 : 0;
+
+/** In order of merchant, whoever was done first: two runs of the same work tell it in the same order. */
 export function outcomeOfAll(
-  outcomes: readonly MerchantOutcome[],
+  all: readonly MerchantOutcome[],
   busy: readonly BusyMerchant[] = [],
 ): StageOutcome {
+  const outcomes = all.toSorted(orderOfMerchants);
   const present = <Part>(part: (outcome: MerchantOutcome) => Part | null): Part[] =>
     outcomes.flatMap((outcome) => part(outcome) ?? []);
   return {
@@ -286,7 +295,7 @@ export function outcomeOfAll(
     healingReads: outcomes.flatMap(({ healingReads }) => healingReads),
     publish: published(present(({ publish }) => publish)),
     troubles: present(({ trouble }) => trouble),
-    busy,
+    busy: busy.toSorted(orderOfMerchants),
   };
 }
 

@@ -151,17 +151,16 @@ const endedRun = (request: ActiveRun['request'], report: RunReport, interrupted:
   leftOut: report.busy.length,
 });
 
-/** The outcomes of all merchants, in the order in which they were asked for. */
+/** The outcomes of all merchants. */
 async function outcomeAfter(
   { request, deps }: ActiveRun,
   { held, outcomes }: RunMerchants,
   isAway: boolean,
 ): Promise<StageOutcome> {
-  const inOrder = [...outcomes.values()].sort((a, b) => (a.merchantNo < b.merchantNo ? -1 : 1));
   const exitCode =
     request.isByName === true ? EXIT.leaseHeld : request.scheduled ? EXIT.incomplete : EXIT.done;
   const busy = [...held.busy].map(([merchantNo, { message }]) => ({ merchantNo, exitCode, message }));
-  const outcome = outcomeOfAll(inOrder, busy);
+  const outcome = outcomeOfAll([...outcomes.values()], busy);
   if (isAway || !isChecked('shared', deps.checks)) return outcome;
   return { ...outcome, sync: await withExplainedFailure(outcome.sync, deps.db) };
 }
