@@ -295,7 +295,7 @@ const dataFolderSections = (): string[] => [
         `${code('db.lock')}, ${code('db.lock-journal')}`,
         'locked while a process has the embedded database open. Nothing to read',
       ],
-      [code('db.holder'), 'which process that is or was, `host:pid:boot`'],
+      [code('db.holder'), 'which process that is or was, `host:pid:boot`, and below it the command'],
       [code('statements'), 'the object store, where no `STATEMENTS_URL` is set'],
     ],
   ),

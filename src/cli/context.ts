@@ -16,7 +16,7 @@ import { doneBy, type AuditEvent } from '../store/audit.ts';
 import type { Database } from '../store/engine/database.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { observerOf, tracesOf } from './observed.ts';
-import { hasColors, textLog } from './output/log-lines.ts';
+import { hasColors, sentenceLog, textLog } from './output/log-lines.ts';
 import { createRetryLog } from './output/progress-line.ts';
 import { type GlobalFlags, print, type CommandOutput } from './print.ts';
 import { timesOf, type Times } from './output/text.ts';
@@ -26,9 +26,15 @@ export * from './print.ts';
 /** A stopped run ends between two windows. After this time the process ends in any case. */
 const STOP_WITHIN_MS = 25_000;
 
-/** The log, on stderr: lines of JSON, or readable text on a terminal. */
-export function createLog(level: LogLevel): Logger {
-  const stderr = process.stderr.isTTY ? textLog(2, hasColors()) : pino.destination(2);
+/**
+ * The log, on stderr: lines of JSON, or readable text on a terminal. There, a command that `answers` shows no more than
+ * warnings, a sentence each, unless a level below `info` is asked for.
+ */
+export function createLog(given: LogLevel, { answers = true }: { readonly answers?: boolean } = {}): Logger {
+  const { isTTY } = process.stderr;
+  const isForPerson = isTTY && answers && given !== 'debug';
+  const level = isForPerson && given === 'info' ? 'warn' : given;
+  const stderr = isForPerson ? sentenceLog(2) : isTTY ? textLog(2, hasColors()) : pino.destination(2);
   return pino({ level, base: null, formatters: { log: showableFields } }, stderr);
 }
 
@@ -137,6 +143,8 @@ export const answer = (
 export interface PlatformWork {
   /** Receives metrics of the work, where they are enabled. */
   readonly metrics?: ProcessMetrics | null;
+  /** False: it works until it is stopped, and its log is what a terminal shows of it. */
+  readonly answers?: boolean;
   /** Called if the platform's client cannot be opened, as no run can start. */
   readonly onFailure?: ((settings: Settings, error: unknown, log: Logger) => Promise<unknown>) | null;
 }
@@ -145,9 +153,9 @@ export interface PlatformWork {
 export async function withPlatform<Result>(
   settings: Settings,
   work: (app: PlatformApp, log: Logger) => Promise<Result>,
-  { metrics = null, onFailure = null }: PlatformWork = {},
+  { metrics = null, onFailure = null, answers = true }: PlatformWork = {},
 ): Promise<Result> {
-  const log = createLog(settings.logLevel);
+  const log = createLog(settings.logLevel, { answers });
   const traces = await tracesOf(log, ownManifest().version);
   try {
     const app = await openPlatformApp(settings, {

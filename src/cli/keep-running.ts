@@ -24,6 +24,7 @@ export async function keepRunning(
     onEnd?.(log);
   };
   await withPlatform(settings, observed, {
+    answers: false,
     metrics,
     onFailure:
       alerts === null ? null : (own, error, log) => alerts.reportNotStarted(own, error, log, purpose),

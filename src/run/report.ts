@@ -278,8 +278,10 @@ interface OfMerchant {
   readonly merchantNo: string;
 }
 
-export const orderOfMerchants = ({ merchantNo: one }: OfMerchant, { merchantNo: other }: OfMerchant): number =>
-  one < other ? -1 : one > other ? 1 : 0;
+export const orderOfMerchants = (
+  { merchantNo: one }: OfMerchant,
+  { merchantNo: other }: OfMerchant,
+): number => (one < other ? -1 : one > other ? 1 : 0);
 
 /** In order of merchant, whoever was done first: two runs of the same work tell it in the same order. */
 export function outcomeOfAll(

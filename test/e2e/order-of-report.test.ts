@@ -50,6 +50,10 @@ test.each([
 });
 
 test('busy merchants are told in order, too', () => {
-  const busy = ['M3', 'M1', 'M2'].map((merchantNo): BusyMerchant => ({ merchantNo, exitCode: 0, message: 'busy' }));
+  const busy = ['M3', 'M1', 'M2'].map((merchantNo): BusyMerchant => ({
+    merchantNo,
+    exitCode: 0,
+    message: 'busy',
+  }));
   expect(outcomeOfAll([], busy).busy.map(({ merchantNo }) => merchantNo)).toEqual(['M1', 'M2', 'M3']);
 });

@@ -19,7 +19,9 @@ test('the calls of a night with a refused token are few, and end with its reason
   const report = await stage.run({ merchants: [refused, OTHER] });
   const calls = stage.sandbox.requestCount() - before - 2 * ofOther;
   expect(report.exitCode).toBe(4);
-  expect(report.reasons.filter(({ merchantNo }) => merchantNo === refused.merchantNo)[0]?.what).toMatch(/401/);
+  expect(report.reasons.filter(({ merchantNo }) => merchantNo === refused.merchantNo)[0]?.what).toMatch(
+    /401/,
+  );
   expect(calls).toBeLessThanOrEqual(stage.app.settings.platform.concurrency);
   expect(calls).toBe(1);
   expect((await stage.run({ merchants: [MERCHANT, OTHER] })).exitCode).toBe(0);

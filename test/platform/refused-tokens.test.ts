@@ -17,13 +17,16 @@ const reply = (fields: object, status = 200): Act => answer(JSON.stringify(field
 const CONCURRENCY = 4;
 
 /** How many calls of 20 arrive, where `act` answers those of merchant BAD. */
-async function arriving(act: Act): Promise<{ readonly bad: number; readonly good: number; again: () => Promise<number> }> {
+async function arriving(
+  act: Act,
+): Promise<{ readonly bad: number; readonly good: number; again: () => Promise<number> }> {
   const { url, received } = await outOfScope((response, one, call) =>
     (one.headers['merchantno'] === 'BAD' ? act : reply(EMPTY))(response, one, call),
   );
   const { transport } = transportTo(url, { concurrency: CONCURRENCY });
   const [bad, good] = ['BAD', 'GOOD'].map((merchantNo) => ({ merchantNo, token: 'made-up' }));
-  const of = (merchantNo: string) => received.filter(({ headers }) => headers['merchantno'] === merchantNo).length;
+  const of = (merchantNo: string) =>
+    received.filter(({ headers }) => headers['merchantno'] === merchantNo).length;
   const ask = (merchant: object, count: number) =>
     Promise.allSettled(Array.from({ length: count }, () => transport.post(callFor(merchant))));
   await ask(bad!, 20);

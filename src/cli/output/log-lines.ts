@@ -43,6 +43,18 @@ export function logText(json: string, isColored: boolean): string {
   );
 }
 
+/** The same as a sentence for who waits for an answer: `warning: calling again (retry 1): the platform answered 500`. */
+export function sentenceText(json: string): string {
+  const { level, msg = '', time: _, ...fields } = JSON.parse(json) as LogLine & Record<string, unknown>;
+  const reason = [fields['problem'], fields['reason']].filter((one) => typeof one === 'string').join(' ');
+  const named = ['subject', 'retry', 'target', 'merchantNo', 'runId']
+    .filter((name) => ['string', 'number'].includes(typeof fields[name]))
+    .map((name) => (name === 'subject' ? String(fields[name]) : `${name} ${String(fields[name])}`));
+  const about = named.length === 0 ? '' : ` (${named.join(', ')})`;
+  const kind = level >= 50 ? 'error' : level >= 40 ? 'warning' : 'note';
+  return `${kind}: ${withoutControls(`${msg}${about}${reason === '' ? '' : `: ${reason}`}`)}\n`;
+}
+
 const withoutControls = (text: string): string => text.replace(UNSAFE, '');
 
 /** Of a backslash in a text one is shown, though JSON has two. */
@@ -57,6 +69,12 @@ const clockTime = (at: Date): string =>
 export function textLog(fileDescriptor: number, isColored: boolean): DestinationStream {
   const file = pino.destination({ dest: fileDescriptor, sync: true });
   return { write: (json) => void file.write(logText(json, isColored)) };
+}
+
+/** The same as sentences. A progress line that is drawn there is cleared first. */
+export function sentenceLog(fileDescriptor: number): DestinationStream {
+  const file = pino.destination({ dest: fileDescriptor, sync: true });
+  return { write: (json) => void file.write(`\r\u001b[K${sentenceText(json)}`) };
 }
 
 /** Whether the log's text has colours: as the environment says, and otherwise where stdout is a terminal that has them. */

@@ -87,14 +87,33 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
   } catch (error) {
     file.close();
     if (!isBusy(error)) throw error;
-    const holder = await readFile(`${folder}.holder`, 'utf8').catch(() => 'another process');
     throw new EmbeddedDatabaseBusy(
-      `the embedded database in ${folder} is in use by ${holder.trim()}. It takes one process at a time: wait for ` +
-        'that one to end, or set DATABASE_URL to a PostgreSQL server to work side by side.',
+      `the embedded database in ${folder} is in use by ${await ownerText(`${folder}.holder`)}. It takes one process at ` +
+        'a time: stop that one or wait for it to end. To work side by side, set DATABASE_URL to a PostgreSQL server.',
     );
   }
-  await writeFile(`${folder}.holder`, `${thisHolder()}\n`);
+  await writeFile(`${folder}.holder`, `${thisHolder()}\n${commandIn(process.argv)}\n`);
   return { release: () => file.close() };
+}
+
+/** The command's words alone: what follows may be anybody's number or name. */
+const commandIn = (argv: readonly string[]): string => {
+  const words = argv.slice(2);
+  const end = words.findIndex((word) => !/^[a-z][a-z-]*$/.test(word));
+  return ['daybook', ...words.slice(0, end === -1 ? 2 : Math.min(end, 2))].join(' ');
+};
+
+/** `daybook serve (process 812 on host), since 2026-03-01T01:30:00Z`, of what the owner wrote when it took the lock. */
+async function ownerText(path: string): Promise<string> {
+  try {
+    const [holder = '', command = ''] = (await readFile(path, 'utf8')).split('\n');
+    const [, host, pid] = /^(.*):(\d+):[^:]*$/.exec(holder) ?? [];
+    if (pid === undefined) return 'another process';
+    const since = (await stat(path)).mtime.toISOString().replace(/\.\d+Z$/, 'Z');
+    return `\`${command || 'daybook'}\` (process ${pid} on ${host}), since ${since}`;
+  } catch {
+    return 'another process';
+  }
 }
 
 const isBusy = (error: unknown): boolean =>

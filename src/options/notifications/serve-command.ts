@@ -24,7 +24,7 @@ export function serveCommand(command: Command): void {
     // Loading the server takes long, so no other command does that.
     const { serve } = await import('./serve.ts');
     const { createInboxWatch } = await import('./watch.ts');
-    const log = createLog(settings.logLevel);
+    const log = createLog(settings.logLevel, { answers: false });
     const refusals = createRefusalLog(
       (event) => log[event.status < 500 ? 'info' : 'error'](event, 'refused'),
       () => performance.now(),

@@ -7,7 +7,6 @@ import { filesPage } from '../../../scripts/reference/files.ts';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { EmbeddedDatabaseBusy } from '../../../src/store/engine/errors.ts';
 import { lockFolder } from '../../../src/options/embedded/folder.ts';
-import { thisHolder } from '../../../src/host/process-identity.ts';
 
 const LOCK = new URL('../../../src/options/embedded/folder.ts', import.meta.url).href;
 
@@ -25,7 +24,11 @@ it('the lock is held by one of many, and the others are told by whom, until it i
   expect(asked.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   const refusal = await lockFolder(folder).catch((error: unknown) => error);
   expect(refusal).toBeInstanceOf(EmbeddedDatabaseBusy);
-  expect(String(refusal)).toContain(thisHolder());
+  expect(String(refusal)).toMatch(
+    new RegExp(
+      `is in use by \`daybook[^\`]*\` \\(process ${process.pid} on .+\\), since 20\\d\\d-\\d\\d-\\d\\dT[\\d:]+Z\\. `,
+    ),
+  );
   expect(String(refusal)).toContain('DATABASE_URL');
   held!.release();
   (await lockFolder(folder)).release();
@@ -37,7 +40,7 @@ it('the lock is refused while its process runs, and free once that is killed', a
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   await once(child.stdout, 'data');
-  await expect(lockFolder(folder)).rejects.toThrow(new RegExp(`:${child.pid}:`));
+  await expect(lockFolder(folder)).rejects.toThrow(new RegExp(`\\(process ${child.pid} on `));
   child.kill('SIGKILL');
   await once(child, 'exit');
   (await lockFolder(folder)).release();
@@ -49,4 +52,35 @@ it('the page of files names everything in the data folder beside the embedded da
   release();
   expect(names).toContain('db.lock');
   expect(names.filter((name) => !filesPage().includes(`\`${name}\``))).toEqual([]);
+});
+
+it.each([
+  ['schedule', ['schedule'], '`daybook schedule`'],
+  ['serve with its pages', ['serve', '--json'], '`daybook serve`'],
+  [
+    'a command about somebody',
+    ['merchants', 'add', 'M-PRIVATE', '--token-file', 'x'],
+    '`daybook merchants add`',
+  ],
+  ['a number next to a command', ['runs', '12'], '`daybook runs`'],
+])('the owner is named by its command alone: %s', async (_, args, name) => {
+  const script = `import { lockFolder } from '${LOCK}'; process.argv.splice(1, 9, 'daybook', ...${JSON.stringify(args)}); await lockFolder(${JSON.stringify(folder)}); console.log('held'); process.stdin.resume();`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  await once(child.stdout, 'data');
+  const refusal = String(await lockFolder(folder).catch((error: unknown) => error));
+  expect(refusal).toContain(`${name} (process ${child.pid} on `);
+  expect(refusal).not.toContain('PRIVATE');
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  // What a killed owner wrote names nobody any more.
+  (await lockFolder(folder)).release();
+});
+
+it('an owner that has not written who it is yet is another process', async () => {
+  const { release } = await lockFolder(folder);
+  await rm(`${folder}.holder`);
+  await expect(lockFolder(folder)).rejects.toThrow('is in use by another process. It takes');
+  release();
 });
