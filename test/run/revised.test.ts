@@ -183,6 +183,8 @@ test('a verdict that moves over midnight and back asks nobody to download again,
     expect(await revised(entries)).toEqual({ reported: [[3, true]], asked: false });
     const fee = entries.map((entry, at) => (at === 0 ? { ...entry, transactionType: 'FEE' } : entry));
     expect(await revised(fee)).toEqual({ reported: [[4, false]], asked: true });
+    // Back at the bytes that finance has.
+    expect(await revised(entries)).toEqual({ reported: [[5, false]], asked: false });
   } finally {
     await book.database.close();
     await rm(folder, { recursive: true });
