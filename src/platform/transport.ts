@@ -133,17 +133,16 @@ export function createTransportOver(
   settings: PlatformSettings,
   deps: TransportDeps,
 ): Transport {
-  const basePath = new URL(settings.baseUrl).pathname.replace(/\/+$/, '');
   const { shared, trace = UNTRACED } = deps;
   const queue = createRequestQueue(settings.concurrency, settings.rateLimitPerS, deps, shared);
   const read = createReading(createSuccessCheck(settings.successCodes));
   const watchOf = createWatching(deps);
   const refusals = createRefusals();
-  const outgoingOf = createOutgoing(basePath, settings, deps);
+  const outgoingOf = createOutgoing(settings, deps);
 
   /** Holds a slot only while the call is on the wire. */
   const send = async (
-    { outgoingCall, access }: Outgoing & Pick<PlatformCall<unknown>, 'access'>,
+    { outgoingCall, access }: Outgoing,
     caller: Caller,
     watch: WatchedCall,
     signal: AbortSignal | undefined,
@@ -175,7 +174,6 @@ export function createTransportOver(
 
   const post = async <T>(call: PlatformCall<T>, signal?: AbortSignal): Promise<T> => {
     const outgoing = outgoingOf(call);
-    const about = { operation: call.operation, subject: outgoing.subject };
     const caller = callerOf(call);
     const tries = new Tries(call.repeatable, settings.retriesMax);
     signal?.throwIfAborted();
@@ -184,19 +182,14 @@ export function createTransportOver(
     try {
       for (;;) {
         const outcome = await trace('call', spanOf(call, tries), async (annotate) => {
-          const { outgoing: tried, sent } = await send(
-            { ...outgoing, access: call.access },
-            caller,
-            watch,
-            signal,
-          );
+          const { outgoing: tried, sent } = await send(outgoing, caller, watch, signal);
           annotate({ 'daybook.status': statusOf(sent) });
           return refusals.noted(call.access, sent.ok ? await read(sent.value, call, tried) : sent);
         });
         if (outcome.ok) return outcome.value;
         const waitMs = tries.waitAfter(outcome.failure, deps.random);
         const { message: reason } = outcome.failure.error;
-        deps.onRetry?.({ ...about, retry: tries.made, waitMs, reason });
+        deps.onRetry?.({ ...outgoing.about, retry: tries.made, waitMs, reason });
         watch.sleeps(waitMs);
         await deps.sleep(waitMs, signal);
       }
@@ -278,7 +271,8 @@ interface Tried {
 
 /** A call, and how each of its tries is sent. */
 interface Outgoing {
-  readonly subject: string;
+  readonly about: Pick<Retry, 'operation' | 'subject'>;
+  readonly access: PlatformAccess;
   readonly outgoingCall: () => OutgoingCall;
 }
 
@@ -286,7 +280,8 @@ interface Outgoing {
  * What is sent, and how messages speak of it. Where headers say something of a single try, each is made anew, and no
  * message repeats the signature of any. Throws `PlatformRejected` if a value does not fit into a header.
  */
-function createOutgoing(basePath: string, settings: PlatformSettings, deps: TransportDeps) {
+function createOutgoing(settings: PlatformSettings, deps: TransportDeps) {
+  const basePath = new URL(settings.baseUrl).pathname.replace(/\/+$/, '');
   const { clock, machineClock = clock, nonce = randomNonce } = deps;
   const tryValuesOf = (headers: PlatformSettings['headers']) =>
     createTryValues(headers, settings.signing, { nowMs: machineClock, nonce });
@@ -296,6 +291,7 @@ function createOutgoing(basePath: string, settings: PlatformSettings, deps: Tran
     const path = `${basePath}/api/${operation}`;
     const body = JSON.stringify(sent);
     const subject = `${operation} ${whoseOf(access)}`;
+    const about = { operation, subject };
     const ofTry = valuesBy[access.kind];
     const secrets = new Set<string>();
     const outgoingCall = (): OutgoingCall => {
@@ -314,9 +310,9 @@ function createOutgoing(basePath: string, settings: PlatformSettings, deps: Tran
         machineMs: machineClock,
       };
     };
-    if (ofTry !== null) return { subject, outgoingCall };
+    if (ofTry !== null) return { about, access, outgoingCall };
     const always = outgoingCall();
-    return { subject, outgoingCall: () => always };
+    return { about, access, outgoingCall: () => always };
   };
 }
 

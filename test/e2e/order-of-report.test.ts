@@ -17,7 +17,7 @@ async function reportWhere(last: typeof MERCHANT, merchants: readonly (typeof ME
   });
   stages.push(stage);
   const { objects } = stage.app;
-  const isOtherDone = Promise.withResolvers<void>();
+  const isOtherDone = Promise.withResolvers<true>();
   const put: typeof objects.put = async (key, ...rest) => {
     if (key.includes(last.merchantNo)) await isOtherDone.promise;
     return objects.put(key, ...rest);
@@ -27,7 +27,7 @@ async function reportWhere(last: typeof MERCHANT, merchants: readonly (typeof ME
     {
       objects: { ...objects, put },
       onProgress: (progress) => {
-        if (progress.stage === 'merchants' && progress.merchantsDone === 1) isOtherDone.resolve();
+        if (progress.stage === 'merchants' && progress.merchantsDone === 1) isOtherDone.resolve(true);
       },
     },
   );

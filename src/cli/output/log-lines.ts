@@ -44,7 +44,7 @@ export function logText(json: string, isColored: boolean): string {
 }
 
 /** The same as a sentence for who waits for an answer: `warning: calling again (retry 1): the platform answered 500`. */
-export function sentenceText(json: string): string {
+function sentenceText(json: string): string {
   const { level, msg = '', time: _, ...fields } = JSON.parse(json) as LogLine & Record<string, unknown>;
   const reason = [fields['problem'], fields['reason']].filter((one) => typeof one === 'string').join(' ');
   const named = ['subject', 'retry', 'target', 'merchantNo', 'runId']
