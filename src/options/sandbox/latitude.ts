@@ -1,6 +1,8 @@
 /** How the sandbox does what the document leaves open. Each way is a setting. */
 import { z } from 'zod';
 
+const header = z.string().regex(/^[\t\x20-\x7e]*$/, 'must be text that a header may hold');
+
 /** Only how things are written, never what they say. */
 export const latitudeSchema = z.strictObject({
   /**
@@ -9,9 +11,9 @@ export const latitudeSchema = z.strictObject({
    * a `head` with the code.
    */
   envelope: z.enum(['none', 'data', 'result', 'list', 'text', 'nested']).default('none'),
-  replyType: z.string().min(1).default('application/json; charset=utf-8'),
+  replyType: header.min(1).default('application/json; charset=utf-8'),
   /** Content type of notifications, which the document does not name; empty: no header. */
-  pushType: z.string().default('application/json'),
+  pushType: header.default('application/json'),
   /** Codes and statuses that are digits come as JSON numbers. */
   codesAsNumbers: z.boolean().default(false),
   /** Whether fields come in the order of the document or in reverse. */

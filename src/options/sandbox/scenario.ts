@@ -1,6 +1,7 @@
 /** The scenario file: the merchants and days of the sandbox, and what is planted to go wrong. */
 import { messageOf } from '../../ledger/text.ts';
 import { EXIT, ExpectedError } from '../../ledger/ending.ts';
+import { isTimeZone, parseDay } from '../../ledger/business-day.ts';
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
@@ -11,7 +12,17 @@ import { REFERENCE_DEFAULTS, referenceSchema } from './reference-data.ts';
 import { signatureSchema } from './signatures.ts';
 import { REVIEW_DEFAULTS, reviewSchema } from './reviews.ts';
 
-const day = z.string().regex(/^\d{4}-\d{2}-\d{2}$/, 'must be a day like 2026-03-01');
+const day = z
+  .string()
+  .refine(isDay, { error: 'must be a day of the calendar, like 2026-03-01', abort: true });
+function isDay(text: string): boolean {
+  try {
+    return parseDay(text) === text;
+  } catch {
+    return false;
+  }
+}
+
 /** An entry by its place: the n-th of an account day, from 0. */
 const place = { merchant: z.string(), currency: z.string(), day, nth: z.int().min(0) };
 
@@ -51,10 +62,14 @@ function amountProblem(net: string, currency: string): string | null {
   return `${net} has more decimals than ${currency}, which has ${has}`;
 }
 
-export const scenarioSchema = z.strictObject({
+/** The ledgers are kept in memory, and made before the first call. */
+const DAYS_MAX = 4_000;
+const ENTRIES_MAX = 10_000_000;
+
+const scenarioFields = z.strictObject({
   seed: z.int().min(0).default(1),
   /** Zone of busiDate. */
-  timeZone: z.string().default('Asia/Shanghai'),
+  timeZone: z.string().refine(isTimeZone, { error: 'is no IANA time zone' }).default('Asia/Shanghai'),
   from: day,
   to: day,
   entriesPerDay: z.int().min(0).max(2_000_000).default(40),
@@ -94,6 +109,30 @@ export const scenarioSchema = z.strictObject({
   latitude: latitudeSchema.default(LATITUDE_DEFAULTS),
   hostility: hostilitySchema.default(HOSTILITY_OFF),
 });
+
+/** What fields ask of each other. */
+export const scenarioSchema = scenarioFields.superRefine(({ from, to, entriesPerDay, ...rest }, context) => {
+  const problem = (message: string, ...path: (string | number)[]) =>
+    context.addIssue({ code: 'custom', path, message });
+  const { merchants, planted } = rest;
+  if (from > to) problem(`is before from, which is ${from}`, 'to');
+  const days = (Date.parse(to) - Date.parse(from)) / 86_400_000 + 1;
+  if (days > DAYS_MAX) problem(`makes a ledger of more than ${DAYS_MAX} days; choose a shorter one`, 'to');
+  const accounts = merchants.reduce((sum, { currencies }) => sum + currencies.length, 0);
+  const bursts = planted.reduce((sum, one) => sum + (one.what === 'burst' ? one.count : 0), 0);
+  const entries = accounts * days * entriesPerDay + bursts;
+  if (entries > ENTRIES_MAX)
+    problem(
+      `makes ${entries} entries on all days and accounts; at most ${ENTRIES_MAX} are possible`,
+      'entriesPerDay',
+    );
+  for (const [at, { merchantNo, currencies }] of merchants.entries()) {
+    if (merchants.findIndex((one) => one.merchantNo === merchantNo) < at)
+      problem(`${merchantNo} is there twice`, 'merchants', at, 'merchantNo');
+    if (new Set(currencies).size < currencies.length)
+      problem('has a currency twice', 'merchants', at, 'currencies');
+  }
+});
 export type Scenario = z.output<typeof scenarioSchema>;
 export type ScenarioInput = z.input<typeof scenarioSchema>;
 
@@ -107,13 +146,15 @@ export class ScenarioInvalid extends ExpectedError {
 export function parseScenario(text: string, path: string): Scenario {
   let raw: unknown;
   try {
-    raw = parse(text);
+    raw = parse(text, { logLevel: 'error' });
   } catch (error) {
     throw new ScenarioInvalid(`${path} is no YAML: ${messageOf(error)}`);
   }
   const parsed = scenarioSchema.safeParse(raw);
   if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map((issue) => `  ${issue.path.join('.')}: ${issue.message}`);
+  const problems = parsed.error.issues.map(
+    (issue) => `  ${issue.path.join('.') || 'the scenario'}: ${issue.message}`,
+  );
   throw new ScenarioInvalid(`${path} cannot be used:\n${problems.join('\n')}`);
 }
 
