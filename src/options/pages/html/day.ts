@@ -37,6 +37,8 @@ interface DayShown {
   readonly figures: AccountDayRow | null;
   /** All revisions, the newest first. */
   readonly revisions: readonly StatementRow[];
+  /** The one whose figures and files are shown; undefined where nothing was published. */
+  readonly revision: StatementRow | undefined;
   readonly comparison: ComparisonShown | null;
   /** Null where there is nothing to draw. */
   readonly balance: BalanceDrawn | null;
@@ -50,12 +52,11 @@ interface DayShown {
 
 export function dayPage(view: View, shown: DayShown): string {
   const { texts, format } = view;
-  const { account, day, before, revisions, balance } = shown;
+  const { account, day, before, revisions, revision, balance } = shown;
   const title = (shownDay: string): string => texts.day.title(account.merchantNo, account.currency, shownDay);
   const month = addressWith(monthAddress(account.merchantNo, day.slice(0, 7)), {
     currency: account.currency,
   });
-  const [current] = revisions;
   const way = (to: BusinessDay): readonly [string, Part] => [dayAddress(account, to), format.shown.day(to)];
   return page(view, {
     title: title(format.plain.day(day)),
@@ -71,9 +72,9 @@ export function dayPage(view: View, shown: DayShown): string {
       ${when(shown.closed !== null, () => closedPart(view, shown.closed!))}
       <div class="bar">
         ${arrows(view, before === null ? null : way(before), way(shown.after))}
-        ${when(current !== undefined, () => menu(texts.download, downloads(view, account, day, current!.revision)))}
+        ${when(revision !== undefined, () => menu(texts.download, downloads(view, account, day, revision!.revision)))}
       </div>
-      ${figuresPart(view, shown, current)} ${breaksSection(view, shown.found)}
+      ${figuresPart(view, shown)} ${breaksSection(view, shown.found)}
       ${unreadableSection(view, shown.unreadable.slice(0, UNREADABLE_SHOWN_MAX), shown.unreadable.length)}
       ${when(
         balance !== null,
@@ -108,8 +109,7 @@ function downloads(
 /** The sum as published, and what is known now where that differs. */
 function figuresPart(
   view: View,
-  { account, figures: known, found, mark }: DayShown,
-  published: StatementRow | undefined,
+  { account, figures: known, found, mark, revisions, revision: published }: DayShown,
 ): Html {
   const { texts } = view;
   const { day } = texts;
@@ -125,12 +125,13 @@ function figuresPart(
     ...figuresOf(row),
     isExplained: row.verdict === 'broken' && mark.state === 'explained' && found.breaks.length > 0,
   }));
+  const isDue = known !== null && known.is_due && published !== undefined && published === revisions[0];
   const [stated] = columns.map(([, { verdict }]) => verdict);
   return html`<h2 id="figures">${day.figures}</h2>
     ${sumOf(view, account.currency, { label: day.sum(account.currency), columns: columns.map(([head]) => head) }, summed)}
     ${when(stated !== undefined && stated !== 'broken', () => html`<p class="soft">${day.verdict}: ${verdictText(view, stated!)}</p>`)}
     ${when(published === undefined, () => html`<p class="soft">${texts.month.notPublished}</p>`)}
-    ${when(known !== null && known.is_due && published !== undefined, () => html`<p class="said">${isSame ? day.dueUnseen : day.due}</p>`)}`;
+    ${when(isDue, () => html`<p class="said">${isSame ? day.dueUnseen : day.due}</p>`)}`;
 }
 
 type StatedRow = AccountDayRow | StatementRow;

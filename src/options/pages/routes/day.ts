@@ -56,6 +56,7 @@ export const showDay: MakePage = async (context, asked) => {
   const { facts, days, closed } = marked[0]!;
   const mark = days[0]!;
   const revisions = published.filter(({ currency }) => currency === account.currency).reverse();
+  const revision = shownRevision(asked, revisions);
   const { isCurrent, total } = await freshnessOf(context, here, figures, facts.changed.has(day));
   if (figures === null && revisions.length === 0 && total === 0 && WITHOUT_PAGE.includes(mark.state))
     throw new PageRefusal(404);
@@ -65,7 +66,7 @@ export const showDay: MakePage = async (context, asked) => {
     comparisonOf(context, asked, revisions),
   ]);
   return dayPage(asked.view, {
-    ...{ account, day, mark, figures, revisions, comparison, balance, rows, found },
+    ...{ account, day, mark, figures, revisions, revision, comparison, balance, rows, found },
     isUnreconciled: !isCurrent && total > 0 && covers(facts.certified, here.window),
     unreadable: await unreadableOf(context, here, facts),
     closed: closed && {
@@ -79,6 +80,15 @@ export const showDay: MakePage = async (context, asked) => {
     certificatesInAll: certified.inAll,
   });
 };
+
+/** The one that is asked for, or the newest. Throws `PageRefusal` for a revision that there is not. */
+function shownRevision({ query }: Asked, revisions: readonly StatementRow[]): StatementRow | undefined {
+  const wanted = query('revision');
+  if (wanted === null) return revisions[0];
+  const found = revisions.find(({ revision }) => String(revision) === wanted);
+  if (found === undefined) throw new PageRefusal(404);
+  return found;
+}
 
 /** Those that can be of this account and day; queried only where some are not acknowledged. */
 async function unreadableOf(
