@@ -175,8 +175,8 @@ const LIMITS = [
 export const formatSections = (): string[] => [
   '### Workbooks (`xlsx`)',
   table(['sheet', 'what it holds'], WORKBOOK),
-  'The first row of each sheet stays in sight. `batch_no` and other texts are text, whatever they look like: nothing is computed. ' +
-    '`booked_at` is a date with its time, in the platform’s zone; `published_at` is in UTC. Amounts are numbers with the ' +
+  'The first row of each sheet stays in sight, and is on every page in print: A4 across, as wide as the columns, with sheet and page number at the foot. `batch_no` and other texts are text, whatever they look like: nothing is computed. ' +
+    '`booked_at` is a date with its time, in the platform’s zone; `published_at` is text: the same zone with its offset (`2026-04-01 10:00:00 +08:00`). Amounts are numbers with the ' +
     'decimals of the CSV; one of more than 15 digits is text on yellow, as a spreadsheet would round it. Characters that XML ' +
     'cannot hold are spelled `_x0007_`, which spreadsheets show as the character; those that would turn the direction of writing or ' +
     'not show are spelled `\\u202e`.',
@@ -192,11 +192,11 @@ export const formatSections = (): string[] => [
     'MT940 a later revision is a statement of its own, with its own number.',
   '### PDF (`pdf`)',
   'Pages of A4 in English, to read, sign and file. Every digit of an amount is there, with commas between thousands. Instants are ' +
-    'in UTC. Characters that the fonts lack are spelled out as JSON does: `支付` is `\\u652f\\u4ed8`. Invisible ' +
+    'in the zone of the business day, with its offset. Characters that the fonts lack are spelled out as JSON does: `支付` is `\\u652f\\u4ed8`. Invisible ' +
     'spaces are spelled out too.',
   table(['part', 'what it holds'], PDF),
   'The month statement as PDF, to sign, is `month-YYYY-MM-MERCHANT.pdf`: it comes before the merchant’s statements in the month’s ZIP in this format, and is a download of the pages. ' +
-    'It is made for the download from the current state, and never published. Its times are in the zone of the business days and in UTC.',
+    'It is made for the download from the current state, and never published. Its times are in the zone of the business days, with its offset.',
   table(['part', 'what it holds'], MONTH_PDF),
   '### Changes since a revision',
   '`daybook statements get --day D --since REVISION` gives only what changed between the revision that is booked and the current one (or ' +

@@ -13,6 +13,19 @@ export const wallTime = (ms: number, zone: string): string =>
 export const wallSecond = (ms: number, zone: string): string =>
   new Date(wallMs(ms, zone)).toISOString().slice(0, 19).replace('T', ' ');
 
+/** `+08:00`: how far a zone's clock is ahead of UTC at an instant. */
+export function offsetText(ms: number, zone: string): string {
+  const minutes = Math.round(offsetMs(zone, ms) / 60_000);
+  const two = (count: number): string => String(Math.floor(count)).padStart(2, '0');
+  return `${minutes < 0 ? '-' : '+'}${two(Math.abs(minutes) / 60)}:${two(Math.abs(minutes) % 60)}`;
+}
+
+/** `2026-04-01 10:00:00 +08:00`, in UTC where the zone is not known. */
+export function instantText(at: Date, zone: string | null): string {
+  const [ms, known] = [at.getTime(), zone ?? 'UTC'];
+  return `${wallSecond(ms, known)} ${offsetText(ms, known)}`;
+}
+
 /** `2026-03-31 22:00:00 to 2026-03-31 23:00:00 (Asia/Shanghai)`. The second time is the first one after the window. */
 export const wallSpan = ({ beginMs, endMs }: Window, zone: string): string =>
   `${wallInstant(beginMs, zone)} to ${wallInstant(endMs + 1, zone)} (${zone})`;

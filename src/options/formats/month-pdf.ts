@@ -26,9 +26,9 @@ import { openDaysOf, type OpenDay, openGroups, unpublishedText } from '../../sta
 import { entriesIn } from '../../ledger/chain/figures.ts';
 import { grouped, moneyText } from '../../ledger/money.ts';
 import { counted } from '../../ledger/text.ts';
-import { wallSecond } from '../../ledger/wall-time.ts';
+import { instantText } from '../../ledger/wall-time.ts';
 import { figuresOf } from '../../store/account-days.ts';
-import { BAD, countText, GOOD, instantText, longMonth } from './pdf.ts';
+import { BAD, countText, GOOD, longMonth } from './pdf.ts';
 import { STYLE, createSheet, type Sheet, type Column, type Row } from './pdf-sheet.ts';
 import { fileOf } from '../../statements/keys.ts';
 import { missingNetOf } from '../../statements/month-figures.ts';
@@ -119,7 +119,7 @@ const unpublishedOf = ({ currency, unpublished, statements }: AccountMonth): Mon
 export async function* monthPdf(overview: MonthOverview): AsyncGenerator<Uint8Array> {
   const { merchantNo, month, at, accounts, zone } = overview;
   const title = `Month statement ${merchantNo} · ${month.name}`;
-  const sheet = await createSheet({ title, foot: `${title} · as of ${timeText(at, zone)}`, at });
+  const sheet = await createSheet({ title, foot: `${title} · as of ${instantText(at, zone)}`, at });
   sheet.title('Month statement', longMonth(month.name));
   sheet.facts([
     ['Merchant', merchantNo],
@@ -129,7 +129,7 @@ export async function* monthPdf(overview: MonthOverview): AsyncGenerator<Uint8Ar
       accounts.map(({ currency }) => currency).join(', ') +
         (overview.currencies === null ? '' : ', as asked for; there may be others'),
     ],
-    ['As of', timeText(at, zone)],
+    ['As of', instantText(at, zone)],
   ]);
   await accountsSection(sheet, overview);
   verdictSection(sheet, overview);
@@ -140,12 +140,6 @@ export async function* monthPdf(overview: MonthOverview): AsyncGenerator<Uint8Ar
   for (const account of accounts) await daysSection(sheet, account, overview);
   yield* sheet.end();
 }
-
-/** `2026-04-01 09:30:00 in Asia/Shanghai (2026-04-01 01:30:00 UTC)`; in UTC alone where no zone is known. */
-const timeText = (at: Date, zone: string | null): string =>
-  zone === null || zone === 'UTC'
-    ? instantText(at)
-    : `${wallSecond(at.getTime(), zone)} in ${zone} (${instantText(at)})`;
 
 const ACCOUNT_COLUMNS: readonly Column[] = [
   { head: 'Account', width: 44 },
@@ -246,9 +240,9 @@ const stretchTexts = (days: readonly { readonly day: BusinessDay }[]): string[] 
 
 const CLOSES_COLUMNS: readonly Column[] = [
   { head: 'Close', width: 36 },
-  { head: 'Closed', width: 104 },
+  { head: 'Closed', width: 118 },
   { head: 'By', width: 48 },
-  { head: 'SHA-256 of its file', width: 311.28 },
+  { head: 'SHA-256 of its file', width: 297.28 },
 ];
 
 async function closeSection(sheet: Sheet, { closes, adjustments, zone }: MonthOverview): Promise<void> {
@@ -266,7 +260,7 @@ async function closeSection(sheet: Sheet, { closes, adjustments, zone }: MonthOv
     last.despite === null ? null : `${counted(last.openDays, 'account day')} then open: ${last.despite}`;
   sheet.facts([
     ['Close', `number ${last.number}, which froze ${counted(last.statements, 'statement')}`],
-    ['Closed', `${timeText(last.closedAt, zone)} by ${last.by}`],
+    ['Closed', `${instantText(last.closedAt, zone)} by ${last.by}`],
     ...said('Note', last.note),
     ...said('Despite open days', despite),
     ['Adjustments since', adjustments.length === 0 ? 'none' : `${adjustments.length}, listed below`],
@@ -276,7 +270,7 @@ async function closeSection(sheet: Sheet, { closes, adjustments, zone }: MonthOv
   if (closes.length === 1) return;
   sheet.paragraph('Closes before it:', STYLE.soft);
   const rows = closes.slice(0, -1).map(({ number, closedAt, by, sha256 }): Row => ({
-    cells: [String(number), timeText(closedAt, zone), by, [{ text: sha256, style: STYLE.mono }]],
+    cells: [String(number), instantText(closedAt, zone), by, [{ text: sha256, style: STYLE.mono }]],
   }));
   await sheet.table(CLOSES_COLUMNS, rows);
 }
@@ -307,8 +301,8 @@ const ADJUSTMENT_COLUMNS: readonly Column[] = [
   { head: 'Account', width: 44 },
   { head: 'Day', width: 60 },
   { head: 'Revisions', width: 76 },
-  { head: 'Published', width: 104 },
-  { head: 'Why', width: 215.28 },
+  { head: 'Published', width: 118 },
+  { head: 'Why', width: 201.28 },
 ];
 
 async function adjustmentsSection(sheet: Sheet, { closes, adjustments, zone }: MonthOverview): Promise<void> {
@@ -319,7 +313,7 @@ async function adjustmentsSection(sheet: Sheet, { closes, adjustments, zone }: M
     adjustments.map(({ currency, day, frozenRevision, revision, publishedAt, reason, sha256 }): Row => ({
       cells: [
         ...[currency, day, `${frozenRevision ?? 'none'}, now ${revision}`],
-        ...[timeText(publishedAt, zone), reason ?? 'first statement'],
+        ...[instantText(publishedAt, zone), reason ?? 'first statement'],
       ],
       after: hash(sha256),
     })),

@@ -2,6 +2,7 @@
 import { entriesIn } from '../../ledger/chain/figures.ts';
 import type { StatedFigures } from '../../ledger/entry.ts';
 import { counted } from '../../ledger/text.ts';
+import { instantText } from '../../ledger/wall-time.ts';
 import {
   type PublishedRevision,
   type StatementDay,
@@ -20,8 +21,6 @@ export const BAD: TextStyle = { ...GOOD, color: COLOR.bad };
 
 /** A count as it is read: `1,234`. */
 export const countText = (count: number): string => grouped(String(count));
-
-export const instantText = (at: Date): string => `${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 
 /** `Tuesday, 31 March 2026` */
 const longDay = (day: string): string =>
@@ -46,7 +45,7 @@ function aboutDay(sheet: Sheet, { account, day, zone, published, earlier }: Stat
         ? String(revision)
         : `${revision}, in place of revision ${earlier.at(-1)!.revision}`,
     ],
-    ['Published', instantText(publishedAt)],
+    ['Published', instantText(publishedAt, zone)],
     ...(reason === null ? [] : [['Reason', reason] as const]),
   ]);
 }
@@ -149,11 +148,11 @@ const CHANGES_SHOWN_MAX = 100;
 
 const EARLIER_COLUMNS: readonly Column[] = [
   { head: 'Revision', width: 44 },
-  { head: 'Published', width: 104 },
-  { head: 'Reason, CSV and its SHA-256', width: 351.28 },
+  { head: 'Published', width: 118 },
+  { head: 'Reason, CSV and its SHA-256', width: 337.28 },
 ];
 
-async function earlierSection(sheet: Sheet, earlier: readonly PublishedRevision[]): Promise<void> {
+async function earlierSection(sheet: Sheet, { earlier, zone }: StatementDay): Promise<void> {
   if (earlier.length === 0) return;
   sheet.heading('Earlier revisions');
   await sheet.table(
@@ -164,7 +163,7 @@ async function earlierSection(sheet: Sheet, earlier: readonly PublishedRevision[
       .map(({ revision, publishedAt, reason, file, sha256 }): Row => ({
         cells: [
           String(revision),
-          instantText(publishedAt),
+          instantText(publishedAt, zone),
           [
             { text: reason ?? 'the first one', style: STYLE.cell },
             ...[file, sha256].map((text) => ({ text, style: STYLE.mono })),
@@ -302,7 +301,7 @@ export async function* writePdf(day: StatementDay): AsyncGenerator<Uint8Array> {
   await figuresSection(sheet, day);
   proofSection(sheet, published);
   sheet.signOff();
-  await earlierSection(sheet, day.earlier);
+  await earlierSection(sheet, day);
   if (day.earlier.length > 0) await changesSection(sheet, day, changes);
   await entriesSection(sheet, day, { shown, inAll: entriesIn(published.figures) });
   yield* sheet.end();

@@ -129,7 +129,7 @@ const SHEET_TYPE = 'application/vnd.openxmlformats-officedocument.spreadsheetml'
 
 export const sheetPart = (nth: number): string => `xl/worksheets/sheet${nth}.xml`;
 
-const contentTypes = (sheets: readonly string[]): string =>
+const contentTypes = (sheets: readonly unknown[]): string =>
   `${XML}<Types xmlns="${PACKAGE}/content-types">` +
   '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>' +
   '<Default Extension="xml" ContentType="application/xml"/>' +
@@ -146,10 +146,27 @@ const relationship = (id: string, type: string, target: string): string =>
 const relationships = (all: readonly string[]): string =>
   `${XML}<Relationships xmlns="${PACKAGE}/relationships">${all.join('')}</Relationships>`;
 
-const workbook = (sheets: readonly string[]): string =>
-  `${XML}<workbook xmlns="${MAIN}" xmlns:r="${RELATIONS}"><sheets>` +
-  sheets.map((name, at) => `<sheet name="${name}" sheetId="${at + 1}" r:id="rId${at + 1}"/>`).join('') +
-  '</sheets></workbook>';
+/** A sheet, and how much of it is printed: so many columns and rows, its header on every page. */
+export interface Printed {
+  readonly name: string;
+  readonly columns: number;
+  readonly rows: number;
+}
+
+const workbook = (sheets: readonly Printed[]): string => {
+  const printed = ({ name, columns, rows }: Printed, at: number): readonly (readonly [string, string])[] => [
+    [`_xlnm.Print_Area" localSheetId="${at}`, `'${name}'!$A$1:$${LETTERS[columns - 1]!}$${rows}`],
+    [`_xlnm.Print_Titles" localSheetId="${at}`, `'${name}'!$1:$1`],
+  ];
+  return (
+    `${XML}<workbook xmlns="${MAIN}" xmlns:r="${RELATIONS}"><sheets>` +
+    sheets.map(({ name }, at) => `<sheet name="${name}" sheetId="${at + 1}" r:id="rId${at + 1}"/>`).join('') +
+    `</sheets><definedNames>${sheets
+      .flatMap(printed)
+      .map(([name, what]) => `<definedName name="${name}">${what}</definedName>`)
+      .join('')}</definedNames></workbook>`
+  );
+};
 
 const TIME_FORMAT = 164;
 const DAY_FORMAT = 165;
@@ -191,7 +208,7 @@ function styles(): string {
   );
 }
 
-export const partsOf = (sheets: readonly string[]): readonly (readonly [name: string, text: string])[] => [
+export const partsOf = (sheets: readonly Printed[]): readonly (readonly [name: string, text: string])[] => [
   ['[Content_Types].xml', contentTypes(sheets)],
   ['_rels/.rels', relationships([relationship('rId1', 'officeDocument', 'xl/workbook.xml')])],
   ['xl/workbook.xml', workbook(sheets)],
@@ -209,13 +226,23 @@ export const partsOf = (sheets: readonly string[]): readonly (readonly [name: st
 
 /** A sheet up to its first row; the header, its first row, stays in sight. Widths are in characters. */
 export const sheetHead = (widths: readonly number[]): string =>
-  `${XML}<worksheet xmlns="${MAIN}"><sheetViews><sheetView workbookViewId="0">` +
+  `${XML}<worksheet xmlns="${MAIN}"><sheetPr><pageSetUpPr fitToPage="1"/></sheetPr><sheetViews><sheetView workbookViewId="0">` +
   '<pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews><cols>' +
   widths
     .map((width, at) => `<col min="${at + 1}" max="${at + 1}" width="${width}" customWidth="1"/>`)
     .join('') +
   '</cols><sheetData>';
 
-/** A text of digits is meant to be text, so no cell is marked for it. */
-export const SHEET_TAIL =
-  '</sheetData><ignoredErrors><ignoredError sqref="A1:Z1048576" numberStoredAsText="1"/></ignoredErrors></worksheet>';
+/**
+ * A sheet after its last row. It prints on A4 across, as wide as its columns; `foot` goes before its name at the foot of each
+ * page. A text of digits is meant to be text, so no cell is marked for it.
+ */
+export function sheetTail(foot: string): string {
+  const left = escaped(showableUncontrolled(foot.toWellFormed()).replaceAll('&', '&&'));
+  return (
+    '</sheetData><pageMargins left="0.4" right="0.4" top="0.5" bottom="0.7" header="0.3" footer="0.3"/>' +
+    '<pageSetup paperSize="9" fitToHeight="0" orientation="landscape"/>' +
+    `<headerFooter><oddFooter>&amp;L${left}: &amp;A&amp;RPage &amp;P of &amp;N</oddFooter></headerFooter>` +
+    '<ignoredErrors><ignoredError sqref="A1:Z1048576" numberStoredAsText="1"/></ignoredErrors></worksheet>'
+  );
+}

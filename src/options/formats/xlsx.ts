@@ -9,6 +9,7 @@ import {
   type StatementDay,
   type RowCells,
 } from '../../statements/formats/format.ts';
+import { instantText } from '../../ledger/wall-time.ts';
 import { missingIn } from './bank-amounts.ts';
 import {
   type TextKind,
@@ -18,7 +19,8 @@ import {
   partsOf,
   sheetHead,
   sheetPart,
-  SHEET_TAIL,
+  sheetTail,
+  type Printed,
 } from './xlsx-xml.ts';
 import { zipped, type ZippedFile } from '../../statements/zipped.ts';
 
@@ -26,14 +28,11 @@ const text = (value: string): Value => ({ kind: 'text', text: value });
 const amount = (value: string): Value => ({ kind: 'amount', text: value });
 const count = (value: number): Value => ({ kind: 'count', count: value });
 const header = (names: readonly string[]): Value[] => names.map((name) => ({ kind: 'header', text: name }));
-const instant = (at: Date): Value => ({
-  kind: 'time',
-  text: at.toISOString().slice(0, 19).replace('T', ' '),
-});
 
-const REVISION_CELLS: readonly (readonly [name: string, value: (of: PublishedRevision) => Value])[] = [
+type RevisionCell = (of: PublishedRevision, zone: string | null) => Value;
+const REVISION_CELLS: readonly (readonly [name: string, value: RevisionCell])[] = [
   ['revision', ({ revision }) => count(revision)],
-  ['published_at', ({ publishedAt }) => instant(publishedAt)],
+  ['published_at', ({ publishedAt }, zone) => text(instantText(publishedAt, zone))],
   ['opening', ({ figures }) => amount(figures.opening)],
   ['credit_total', ({ figures }) => amount(figures.creditTotal)],
   ['credit_count', ({ figures }) => count(figures.creditCount)],
@@ -53,7 +52,7 @@ const REVISION_CELLS: readonly (readonly [name: string, value: (of: PublishedRev
 const NOTES = [
   'missing_net is what opening + credits - debits lacks of the closing; restarted: the opening is derived from the first entry.',
   'unreadable: entries that came and could not be read when it was published; the figures lack what they say.',
-  'published_at is in UTC; booked_at is in the time zone of the platform.',
+  'published_at and booked_at are in the time zone of the platform; published_at says how far that is from UTC.',
   'An amount of more than 15 digits is text on yellow: a spreadsheet would round it as a number.',
   'The rows are those of the CSV that is named here; that file is the one proven.',
 ];
@@ -61,16 +60,16 @@ const NOTES = [
 const SUMMARY_WIDTHS: readonly number[] = REVISION_CELLS.map((_, at) => (at < 2 ? 22 : 18));
 
 /** The account and its figures, one below the other; then all revisions, one line each, this one last. */
-function summaryRows({ account, day, published, earlier }: StatementDay): Value[][] {
+function summaryRows({ account, day, zone, published, earlier }: StatementDay): Value[][] {
   return [
     header(['summary', '']),
     [text('merchant_no'), text(account.merchantNo)],
     [text('currency'), text(account.currency)],
     [text('day'), { kind: 'day', text: day }],
-    ...REVISION_CELLS.map(([name, value]) => [text(name), value(published)]),
+    ...REVISION_CELLS.map(([name, value]) => [text(name), value(published, zone)]),
     [],
     header(REVISION_CELLS.map(([name]) => name)),
-    ...[...earlier, published].map((one) => REVISION_CELLS.map(([, value]) => value(one))),
+    ...[...earlier, published].map((one) => REVISION_CELLS.map(([, value]) => value(one, zone))),
     [],
     ...NOTES.map((note) => [text(note)]),
   ];
@@ -116,13 +115,17 @@ const ROWS_PACKED = { ...PACKED, compressionLevel: 1 };
 /** After so many rows other work of the process has its turn. */
 const ROWS_A_TURN = 100;
 
-async function smallSheet(widths: readonly number[], rows: readonly (readonly Value[])[]): Promise<Buffer> {
+async function smallSheet(
+  widths: readonly number[],
+  rows: readonly (readonly Value[])[],
+  foot: string,
+): Promise<Buffer> {
   let lines = '';
   for (const [at, values] of rows.entries()) {
     if ((at + 1) % ROWS_A_TURN === 0) await setImmediate();
     lines += rowXml(at + 1, values);
   }
-  return Buffer.from(sheetHead(widths) + lines + SHEET_TAIL);
+  return Buffer.from(sheetHead(widths) + lines + sheetTail(foot));
 }
 
 function rowsInTurn(rows: AsyncIterable<readonly RowCells[]>) {
@@ -150,7 +153,7 @@ type RowsInTurn = ReturnType<typeof rowsInTurn>;
 async function* rowSheet(
   { columns }: StatementDay,
   rows: RowsInTurn,
-  rowsMax: number,
+  { rowsMax, foot }: { readonly rowsMax: number; readonly foot: string },
 ): AsyncGenerator<Uint8Array> {
   const write = rowWriter(columns.map(kindOf));
   yield Buffer.from(sheetHead(columns.map(widthOf)) + rowXml(1, header(columns.map(({ name }) => name))));
@@ -161,7 +164,7 @@ async function* rowSheet(
     for (const cells of batch) lines += write((row += 1), cells);
     yield Buffer.from(lines);
   }
-  yield Buffer.from(SHEET_TAIL);
+  yield Buffer.from(sheetTail(foot));
 }
 
 /** The workbook's bytes. An account with more rows than fit on a sheet goes on on the next one. */
@@ -169,20 +172,31 @@ export async function* writeXlsx(
   day: StatementDay,
   sheetRowsMax = SHEET_ROWS_MAX,
 ): AsyncGenerator<Uint8Array> {
-  const { account, columns, earlier } = day;
+  const { account, columns, earlier, published } = day;
   const changes = changesRows(columns, await day.changes(), earlier.length === 0);
   const parts = sheetsFor(day, sheetRowsMax - 1);
   const names = Array.from({ length: parts }, (_, at) => account.currency + (at === 0 ? '' : ` ${at + 1}`));
   const rows = rowsInTurn(day.rows);
+  const foot = `${account.merchantNo} ${account.currency} ${day.day}, revision ${published.revision}`;
+  const summary = summaryRows(day);
+  const inAll = entriesIn(published.figures);
+  const printed: readonly Printed[] = [
+    { name: 'Summary', columns: REVISION_CELLS.length, rows: summary.length },
+    ...names.map((name, at) => {
+      const own = at === parts - 1 ? inAll - at * (sheetRowsMax - 1) : sheetRowsMax - 1;
+      return { name, columns: columns.length, rows: 1 + own };
+    }),
+    { name: 'Changes', columns: 1 + columns.length, rows: changes.length },
+  ];
   const sheets: Omit<ZippedFile, 'name'>[] = [
-    { options: PACKED, content: await smallSheet(SUMMARY_WIDTHS, summaryRows(day)) },
+    { options: PACKED, content: await smallSheet(SUMMARY_WIDTHS, summary, foot) },
     ...names.map((_, at) => ({
       options: ROWS_PACKED,
-      content: () => rowSheet(day, rows, at === parts - 1 ? Infinity : sheetRowsMax),
+      content: () => rowSheet(day, rows, { rowsMax: at === parts - 1 ? Infinity : sheetRowsMax, foot }),
     })),
-    { options: PACKED, content: await smallSheet([22, ...columns.map(widthOf)], changes) },
+    { options: PACKED, content: await smallSheet([22, ...columns.map(widthOf)], changes, foot) },
   ];
-  const others = partsOf(['Summary', ...names, 'Changes']).map(([name, text]): ZippedFile => ({
+  const others = partsOf(printed).map(([name, text]): ZippedFile => ({
     ...{ name, options: PACKED, content: Buffer.from(text) },
   }));
   try {

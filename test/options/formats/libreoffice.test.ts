@@ -9,6 +9,7 @@ import { parse } from 'csv-parse/sync';
 import { describe, expect, test } from 'vitest';
 import { STATEMENT_COLUMNS, type RowCells } from '../../../src/statements/formats/format.ts';
 import { writeXlsx } from '../../../src/options/formats/xlsx.ts';
+import { linesOf, pagesOf } from '../../support/read-pdf.ts';
 import { bytesOf, statementDay } from '../../statements/days.ts';
 
 const isInstalled = spawnSync('soffice', ['--version']).status === 0;
@@ -49,6 +50,41 @@ describe.skipIf(!isInstalled)('with LibreOffice (Debian’s package libreoffice-
       const summary = new Map((await sheet('Summary')).map(([name, value]) => [name, value]));
       expect(summary.get('closing')).toBe('0.00');
       expect(summary.get('sha256')).toBe('ab'.repeat(32));
+      await rm(folder, { recursive: true });
+    },
+  );
+
+  test.each([
+    { name: 'a day', counts: [200], sheets: ['USD'] },
+    { name: 'a day on two sheets', counts: [60, 60], sheets: ['USD', 'USD 2'] },
+  ])(
+    '$name prints on landscape pages as wide as its columns, each with header, sheet and page number',
+    { timeout: START_MAX_MS, tags: ['long'] },
+    async ({ counts, sheets }) => {
+      const folder = await mkdtemp(join(tmpdir(), 'daybook-libreoffice-'));
+      const workbook = join(folder, 'day.xlsx');
+      const rows = Array.from({ length: counts.reduce((sum, one) => sum + one, 0) }, (_row, at) =>
+        ROWS[0]!.with(0, `B${String(at).padStart(4, '0')}`),
+      );
+      const day = statementDay(rows, { figures: { creditCount: rows.length } });
+      await writeFile(
+        workbook,
+        await bytesOf(writeXlsx(day, counts.length > 1 ? counts[0]! + 1 : undefined)),
+      );
+      const profile = `-env:UserInstallation=${pathToFileURL(join(folder, 'profile')).href}`;
+      const flags = [profile, '--headless', '--convert-to', 'pdf', '--outdir', folder, workbook];
+      await promisify(execFile)('soffice', flags, { env: { ...process.env, LC_ALL: 'C.UTF-8' } });
+      const pages = await pagesOf(await readFile(join(folder, 'day.pdf')));
+      expect(pages.every(({ width, height }) => width > height)).toBe(true);
+      const texts = pages.map((one) => linesOf(one).join(' '));
+      // Every column of every row stands on one page, with the header above it.
+      const ofRows = texts.filter((text) => /\bB\d{4}\b/.test(text));
+      expect(ofRows.flatMap((text) => text.match(/\bB\d{4}\b/g))).toEqual(rows.map(([batchNo]) => batchNo));
+      expect(ofRows.length).toBeGreaterThan(1);
+      for (const text of ofRows) expect(text).toMatch(/batch_no .*booked_at .*balance .*1,234,567\.50/);
+      for (const [at, text] of texts.entries()) expect(text).toContain(`Page ${at + 1} of ${texts.length}`);
+      for (const sheet of ['Summary', ...sheets, 'Changes'])
+        expect(texts.some((text) => text.includes(`M-1 USD 2026-03-31, revision 1: ${sheet} `))).toBe(true);
       await rm(folder, { recursive: true });
     },
   );

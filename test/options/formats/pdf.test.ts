@@ -32,7 +32,7 @@ test('a day is figures, verdict, proof and lines to sign on one page of A4, with
     'Currency | USD',
     'Business day | 2026-03-31, 00:00:00 to 23:59:59 of Asia/Shanghai',
     'Revision | 1',
-    'Published | 2026-04-01 02:00:00 UTC',
+    'Published | 2026-04-01 10:00:00 +08:00',
     'Figures',
     'Entries | Amount in USD',
     'Opening balance | -1,234,568.00',
@@ -54,6 +54,18 @@ test('a day is figures, verdict, proof and lines to sign on one page of A4, with
     '09:00:00 | B1 | PAY | 1,234,567.50 | -0.50',
     'Account statement M-1 · USD · 2026-03-31 · revision 1 | Page 1 of 1',
   ]);
+});
+
+test.each([
+  ['Asia/Shanghai', '2026-10-25T00:30:00Z', '2026-10-25 08:30:00 +08:00'],
+  ['Europe/Berlin', '2026-10-25T00:30:00Z', '2026-10-25 02:30:00 +02:00'],
+  ['Europe/Berlin', '2026-10-25T01:30:00Z', '2026-10-25 02:30:00 +01:00'],
+  ['America/St_Johns', '2026-01-01T00:00:00Z', '2025-12-31 20:30:00 -03:30'],
+  ['UTC', '2026-10-25T01:30:00Z', '2026-10-25 01:30:00 +00:00'],
+  [null, '2026-10-25T01:30:00Z', '2026-10-25 01:30:00 +00:00'],
+])('published in the zone %s at %s is %s', async (zone, at, shown) => {
+  const pages = await read(statementDay([ROW], { zone, published: { publishedAt: new Date(at) } }));
+  expect(linesOf(pages[0]!)).toContain(`Published | ${shown}`);
 });
 
 /** What is drawn on the pages, as a PDF spells it. */
@@ -120,7 +132,7 @@ test('a later revision says what it took the place of, and what changed', async 
   for (const line of [
     'Revision | 2, in place of revision 1',
     'Reason | 1 late entry (B9)',
-    `1 | 2026-04-01 02:00:00 UTC | the first one\nM-1_USD_2026-03-31.r1.csv\n${'cd'.repeat(32)}`,
+    `1 | 2026-04-01 10:00:00 +08:00 | the first one\nM-1_USD_2026-03-31.r1.csv\n${'cd'.repeat(32)}`,
     'before | 09:00:00 | B1 | PAY | 1,234,567.50 | -0.50',
     'after | 09:00:00 | B1 | FEE | 1,234,567.50 | -0.50',
     'went | 09:00:00 | B8 | PAY',

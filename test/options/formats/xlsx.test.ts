@@ -34,6 +34,11 @@ function textAt(sheet: Sheet, row: number, column: number): string {
 const linesOf = (sheet: Sheet, columns: number): string[][] =>
   sheet.rows.map((_, row) => Array.from({ length: columns }, (__, column) => textAt(sheet, row, column)));
 
+test('without a known zone, published_at is in UTC and says so', async () => {
+  const [summary] = await read(statementDay([ROW], { zone: null }));
+  expect(linesOf(summary!, 2)).toContainEqual(['published_at', '2026-04-01 02:00:00 +00:00']);
+});
+
 test('a day is a sheet of its figures, a sheet of its rows, and a sheet of what changed', async () => {
   const figures = { opening: '-1235.00', creditTotal: '1234.50', creditCount: 1, closing: '-0.50' };
   const [summary, account, changes] = await read(statementDay([ROW], { figures }));
@@ -44,7 +49,7 @@ test('a day is a sheet of its figures, a sheet of its rows, and a sheet of what 
     ['currency', 'USD'],
     ['day', '2026-03-31 00:00:00'],
     ['revision', '1'],
-    ['published_at', '2026-04-01 02:00:00'],
+    ['published_at', '2026-04-01 10:00:00 +08:00'],
     ['opening', '-1235.00'],
     ['credit_total', '1234.50'],
     ['credit_count', '1'],
@@ -179,8 +184,8 @@ describe('a later revision', () => {
     const lines = linesOf(summary!, 16).slice(21, 24);
     expect(lines.map((line) => [line[0], line[1], line[13]])).toEqual([
       ['revision', 'published_at', 'reason'],
-      ['1', '2026-04-01 02:00:00', ''],
-      ['2', '2026-04-01 02:00:00', '1 late entry (B9)'],
+      ['1', '2026-04-01 10:00:00 +08:00', ''],
+      ['2', '2026-04-01 10:00:00 +08:00', '1 late entry (B9)'],
     ]);
   });
 

@@ -139,7 +139,7 @@ test('a later revision shows as an adjustment: on the month, the grid and the da
     expect(await pages.html(path), path).toContain(compared);
   const month = await words(`${FEBRUARY}?currency=USD`);
   expect(month).toContain(`${merchantNo}, February 2026 closed, changed since`);
-  expect(month).toMatch(/28 Feb 2026 USD r1 → r2 3 Mar 2026, 01:30:00 1 entry amended/);
+  expect(month).toMatch(/28 Feb 2026 USD r1 → r2 3 Mar 2026, 01:30:00 \+\d\d:\d\d 1 entry amended/);
   expect(month).toMatch(/28 Feb 2026 ✓ ∆ proven, revised or first published since the month was closed/);
   expect(month).toContain('Make the next close');
   expect(await words(`/m/${merchantNo}/USD/2026-02-28`)).toContain(

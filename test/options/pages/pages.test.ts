@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Access, Person } from '../../../src/options/pages/access/access.ts';
 import { FORM_TOKEN, showPages, textOf, type ShownPages } from './support.ts';
+import { STATEMENT_FORMATS } from '../../../src/statements/formats/all.ts';
 import { BROKEN_DAY, openPagesStage, REVISED_DAY } from './stage.ts';
 import { MERCHANT, objectsOf, type Stage } from '../../support/stage.ts';
 
@@ -135,12 +136,45 @@ describe('what they show', () => {
     expect((await pages.get(`/m/SBX-M-1/KWD/${REVISED_DAY}?revision=3&against=1`)).status).toBe(404);
   });
 
+  test.each([
+    ['revision=1', 1],
+    ['revision=1&digits=exact', 1],
+    ['revision=2&against=1', 2],
+    ['', 2],
+  ])('a day with ?%s shows and links the files of revision %i', async (query, revision) => {
+    const path = `/m/SBX-M-1/KWD/${REVISED_DAY}`;
+    const html = await pages.html(`${path}?${query}`);
+    const top = html.slice(0, html.indexOf('id="figures"'));
+    const linked = [...top.matchAll(/href="(\/download\/[^"]*)"/g)].map(([, to]) =>
+      to!.replaceAll('&amp;', '&'),
+    );
+    expect(linked).toHaveLength(STATEMENT_FORMATS.length);
+    for (const to of linked) {
+      const response = await pages.get(to);
+      await response.arrayBuffer();
+      expect(response.headers.get('content-disposition')).toContain(`_${REVISED_DAY}.r${revision}.`);
+    }
+    const credits = { 1: '12955820.530', 2: '12959900.610' }[revision]!;
+    expect(textOf(html).replaceAll(',', '')).toContain(`Credits 12959900.610 ${credits} `);
+  });
+
+  test('a day has no page of a revision that it does not have', async () => {
+    expect((await pages.get(`/m/SBX-M-1/KWD/${REVISED_DAY}?revision=3`)).status).toBe(404);
+  });
+
+  test.each([`/m/SBX-M-1/KWD/${REVISED_DAY}?revision=1`, '/entry/SBX-M-1/SBX1470407409798?lines=yes'])(
+    '%s says with the offset of the zone when files were published',
+    async (path) => {
+      expect(await words(path)).toContain('6 Mar 2026, 01:30:00 +08:00');
+    },
+  );
+
   test('an entry by its number, with its line in the statements', async () => {
     const text = await words('/entry/SBX-M-1/SBX1470407409798?lines=yes');
     expect(text).toContain(
       '1 6 Mar 2026, 01:30:00 3 Mar 2026, 06:05:38 USD SETTLE 2,160,250.00 8,761,955.42',
     );
-    expect(text).toContain(`SBX-M-1_USD_${BROKEN_DAY}.r1.csv 6 Mar 2026, 01:30:00 21`);
+    expect(text).toContain(`SBX-M-1_USD_${BROKEN_DAY}.r1.csv 6 Mar 2026, 01:30:00 +08:00 21`);
     expect(await words('/entry?number=SBX1470407409798')).toContain('Entry SBX1470407409798');
     expect(await words('/entry?number=nix')).toContain('No entry nix is stored.');
   });

@@ -81,7 +81,7 @@ function adjustmentsTable(view: View, adjustments: readonly Adjustment[]): Html 
       [close.day, (one) => dayTime(view, one.day), 'nameLine'],
       [close.account, (one) => one.currency],
       [close.revisions, (one) => adjustmentLink(view, one), 'line'],
-      [day.publishedAt, (one) => format.shown.instant(one.publishedAt), 'line'],
+      [day.publishedAt, (one) => format.shown.published(one.publishedAt), 'line'],
       [day.why, (one) => one.reason ?? close.firstPublished, 'wide'],
     ])}`;
 }

@@ -143,7 +143,7 @@ const placesPart = ({ texts, format }: View, merchantNo: string, { places, unrea
         link(dayDownloadAddress({ merchantNo, currency }, day, revision), file),
       'name',
     ],
-    [texts.day.publishedAt, ({ publishedAt }) => format.shown.instant(publishedAt), 'line'],
+    [texts.day.publishedAt, ({ publishedAt }) => format.shown.published(publishedAt), 'line'],
     [
       texts.entry.line,
       ({ problem, found }) => problem ?? (found === null ? texts.entry.notInFile : format.count(found.line)),

@@ -4,7 +4,7 @@
  */
 import type { BusinessDay } from '../../../ledger/entry.ts';
 import { decimalsOf, plainDecimal } from '../../../ledger/money.ts';
-import { wallMs } from '../../../ledger/wall-time.ts';
+import { offsetText, wallMs } from '../../../ledger/wall-time.ts';
 import { html, ownText, type Part } from './html.ts';
 
 export interface Format {
@@ -23,6 +23,8 @@ export interface Format {
   /** The same as parts of a page, which name their language where it is not the page's. */
   readonly shown: Readonly<Record<'day' | 'month', (text: string) => Part>> & {
     readonly instant: (at: Date) => Part;
+    /** With the offset of the zone, as in files. */
+    readonly published: (at: Date) => Part;
   };
   /** The same for attributes and titles, which cannot name one: as they are stored where it is not the page's. */
   readonly plain: Readonly<Record<'day' | 'month', (text: string) => string>>;
@@ -148,6 +150,7 @@ function formatOf(
       day: (text) => marked(day(text)),
       month: (text) => marked(month(text)),
       instant: (at) => marked(instantText(at)),
+      published: (at) => [marked(instantText(at)), ` ${offsetText(at.getTime(), zone)}`],
     },
     plain: isOfPage ? { day, month } : { day: asStored, month: asStored },
   };

@@ -40,7 +40,7 @@ export function revisionsSection(
         (row) => link(dayDownloadAddress(account, row.day, row.revision), month.revision(row.revision)),
         'name',
       ],
-      [day.publishedAt, (row) => format.shown.instant(row.published_at), 'line'],
+      [day.publishedAt, (row) => format.shown.published(row.published_at), 'line'],
       [day.why, (row) => row.reason ?? day.firstRevision, 'wide'],
       [
         day.file,
