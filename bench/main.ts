@@ -1,15 +1,11 @@
 /**
  * `npm run bench`: measures daybook. Each figure is compared with a limit measured on the same machine in the same
- * run.
- *
- * Prints a table and writes it as JSON to bench/results. Without `--long` it leaves out what takes minutes by itself. `--short`
- * uses small sizes, only to check that the bench itself works, and does not judge the results. `--only NAME,NAME`
- * runs some, `--part 2/3` every third of all from the second on. `--profile` writes CPU profiles of daybook to bench/results.
+ * run. Prints a table and writes it as JSON to bench/results. `--help` has the flags.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { type BenchFlags, FlagsWrong, readFlags, usage } from './flags.ts';
 import { meets, type Bench, type Measure, type Measured, type MemoryPeak } from './measure.ts';
 import { calls } from './measures/calls.ts';
 import { chain } from './measures/chain.ts';
@@ -28,6 +24,7 @@ import { pages } from './measures/pages.ts';
 import { publish } from './measures/publish.ts';
 import { sync } from './measures/sync.ts';
 import { workers } from './measures/workers.ts';
+import { workersMany } from './measures/workers-many.ts';
 import { runDaybook, startSandbox } from './processes.ts';
 import { startServer } from './server.ts';
 import Table from 'cli-table3';
@@ -46,35 +43,17 @@ const MEASURES: readonly Measure[] = [
   merchantsHistory,
   merchantsMemory,
   workers,
+  workersMany,
   notifications,
   pages,
   downloads,
 ];
 const RESULTS = fileURLToPath(new URL('./results/', import.meta.url));
 
-const { values: flags } = parseArgs({
-  options: {
-    short: { type: 'boolean', default: false },
-    long: { type: 'boolean', default: false },
-    only: { type: 'string' },
-    part: { type: 'string' },
-    profile: { type: 'boolean', default: false },
-  },
-});
-const [nth, parts] = partOf(flags.part ?? '1/1');
-const takesAll = flags.long || flags.short;
-const only = flags.only?.split(',') ?? null;
-const unknown = only?.filter((one) => !MEASURES.some(({ name }) => name === one)) ?? [];
-const chosen = MEASURES.filter(
-  ({ name, isLong }, index) =>
-    (only === null ? takesAll || isLong !== true : only.includes(name)) && index % parts === nth - 1,
-);
-if (chosen.length === 0 || unknown.length > 0) {
-  throw new Error(`--only takes some of ${MEASURES.map(({ name }) => name).join(', ')}`);
-}
+const flags = givenFlags();
 
 await mkdir(RESULTS, { recursive: true });
-const { measured, failures } = await measureAll(chosen);
+const { measured, failures } = await measureAll(flags);
 const results = measured.map((one) => ({ ...one, verdict: flags.short ? null : meets(one) }));
 const record = {
   at: new Date().toISOString(),
@@ -95,15 +74,16 @@ interface Outcome {
   readonly failures: readonly { readonly name: string; readonly why: string }[];
 }
 
-async function measureAll(measures: readonly Measure[]): Promise<Outcome> {
+async function measureAll({ chosen, short, merchants: asked, profile }: BenchFlags): Promise<Outcome> {
   const server = await startServer();
   const peaks: MemoryPeak[] = [];
   const bench: Bench = {
-    short: flags.short,
+    short,
+    merchants: asked,
     server,
     sandbox: startSandbox,
     daybook: async (work) => {
-      const run = await runDaybook(work, flags.profile ? RESULTS : null);
+      const run = await runDaybook(work, profile ? RESULTS : null);
       peaks.push({ what: work.what, megabytes: run.peakMegabytes });
       return run;
     },
@@ -112,7 +92,7 @@ async function measureAll(measures: readonly Measure[]): Promise<Outcome> {
   try {
     const found: Measured[] = [];
     const failures: { name: string; why: string }[] = [];
-    for (const { name, measure } of [...measures, memory]) {
+    for (const { name, measure } of [...chosen, memory]) {
       process.stderr.write(`measuring ${name}\n`);
       const began = performance.now();
       try {
@@ -148,10 +128,15 @@ function tableOf(
   return table.toString();
 }
 
-/** `2/3`: which part, and of how many. */
-function partOf(text: string): readonly [nth: number, parts: number] {
-  const [, nth, parts] = /^([1-9]\d?)\/([1-9]\d?)$/.exec(text) ?? [];
-  if (nth === undefined || Number(nth) > Number(parts))
-    throw new Error(`--part takes one like 2/3, and is ${text}`);
-  return [Number(nth), Number(parts)];
+function givenFlags(): BenchFlags {
+  try {
+    const given = readFlags(process.argv.slice(2), MEASURES);
+    if (!given.help) return given;
+    process.stdout.write(usage(MEASURES));
+    process.exit(0);
+  } catch (error) {
+    if (!(error instanceof FlagsWrong)) throw error;
+    process.stderr.write(`${error.message}\n\n${usage(MEASURES)}`);
+    process.exit(2);
+  }
 }

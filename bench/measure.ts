@@ -23,6 +23,8 @@ export interface Measured {
 export interface Bench {
   /** Use small sizes, only to check that the bench works. */
   readonly short: boolean;
+  /** How many merchants `workers-many` has; null for what it has by itself. */
+  readonly merchants: number | null;
   readonly server: BenchServer;
   readonly sandbox: (scenario: ScenarioInput) => Promise<SandboxProcess>;
   /** Runs daybook in a process of its own, so that its memory can be measured. The peak is kept for the memory row. */

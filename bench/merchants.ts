@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { addDays, dayWindow } from '../src/ledger/business-day.ts';
 import type { ScenarioInput } from '../src/options/sandbox/scenario.ts';
-import { addMerchant } from '../src/store/merchants.ts';
+import { storeImport } from '../src/store/merchants.ts';
 import { withDatabase, type Bench } from './measure.ts';
 import type { DaybookRun } from './processes.ts';
 import { ZONE } from './scenario.ts';
@@ -48,14 +48,14 @@ export function manyMerchants(options: {
   };
 }
 
-/** Adds them to a database as `daybook merchants add` does. Returns the settings that decrypt their tokens. */
+/** Adds them to a database as `daybook merchants import` does. Returns the settings that decrypt their tokens. */
 export async function addMerchants(
   { db }: Pick<BenchDatabase, 'db'>,
   { merchants }: Pick<ManyMerchants, 'merchants'>,
 ): Promise<Record<string, string>> {
   const key = randomBytes(32);
   const secretKeys = [{ id: 'bench', key }];
-  for (const merchant of merchants) await addMerchant(db, { ...merchant, secretKeys, now: new Date() });
+  await db.transaction().execute((trx) => storeImport(trx, { merchants, secretKeys, now: new Date() }));
   return { DAYBOOK_SECRET_KEYS: `bench:${key.toString('base64')}` };
 }
 

@@ -1,6 +1,7 @@
 /** Starts the bench's processes. The sandbox, daybook and the naive script each run in their own, as in production. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { RunCommand } from '../src/run/report.ts';
@@ -143,6 +144,8 @@ export async function startObjectServer(input: { readonly latencyMs: number }): 
 }
 
 export interface StartedCommand {
+  /** The most memory that it has used so far, as Linux counts it. */
+  readonly peakMegabytes: () => Promise<number>;
   /** Resolves when a line of its log has this text. Throws if it ends before. */
   readonly tells: (text: string) => Promise<void>;
   /** Tells it to stop, and waits until it has ended. */
@@ -157,6 +160,10 @@ export function startCommand(args: readonly string[], env: Env): StartedCommand 
   });
   const ended = once(child, 'close');
   return {
+    peakMegabytes: async () => {
+      const status = await readFile(`/proc/${child.pid}/status`, 'utf8');
+      return Number(/^VmHWM:\s*(\d+) kB$/m.exec(status)![1]) / 1_024;
+    },
     tells: async (text) => {
       let last = '';
       for await (const line of createInterface({ input: child.stderr })) {

@@ -6,7 +6,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { addDays } from '../../src/ledger/business-day.ts';
 import { installQueue } from '../../src/options/queue/queue.ts';
@@ -20,13 +19,11 @@ import {
   type Measure,
 } from '../measure.ts';
 import { addMerchants, manyMerchants, nightEnv, RESWEEP_DAYS, type NightPlaces } from '../merchants.ts';
-import { startCommand } from '../processes.ts';
-import type { BenchDatabase } from '../server.ts';
+import { nightOfWorkers } from '../worker-nights.ts';
 
 const WORKERS = 4;
 const LATENCY_MS = 50;
 const ENTRIES_PER_DAY = 20;
-const LOOK_EVERY_MS = 20;
 
 export const workers: Measure = {
   name: 'workers',
@@ -55,7 +52,8 @@ export const workers: Measure = {
           for (let night = 1; night <= 2 * rounds; night += 1) {
             const [of, found] = night % 2 === 1 ? [1, rates.one] : [WORKERS, rates.all];
             await database.settle();
-            const ms = await nightMs(database, nightEnv(places, addDays(before, night)), of, number);
+            const env = nightEnv(places, addDays(before, night));
+            const { ms } = await nightOfWorkers(database, env, { workers: of, merchants: number });
             found.push(number / (ms / 1_000));
           }
         }),
@@ -82,43 +80,4 @@ async function daysBefore(
 ): Promise<void> {
   const env = nightEnv({ ...places, more: {} }, range.to);
   await bench.daybook({ what: 'the days before a night of workers', command: 'run', range, env });
-}
-
-/** How many ms it takes from the night on the queue to its end, with so many workers that are ready. */
-async function nightMs(
-  { db }: BenchDatabase,
-  env: Readonly<Record<string, string>>,
-  of: number,
-  merchants: number,
-): Promise<number> {
-  const started = Array.from({ length: of }, () => startCommand(['worker'], env));
-  const schedule = startCommand(['schedule'], env);
-  try {
-    await Promise.all(started.map((worker) => worker.tells('worker began')));
-    await schedule.tells('job is on the queue');
-    const startedMs = performance.now();
-    await schedule.stop();
-    const { id } = await db
-      .selectFrom('run')
-      .select('id')
-      .where('command', '=', 'nightly')
-      .orderBy('id', 'desc')
-      .executeTakeFirstOrThrow();
-    for (;;) {
-      const end = await db
-        .selectFrom('run')
-        .select(['exit_code', 'figures'])
-        .where('id', '=', id)
-        .executeTakeFirstOrThrow();
-      if (end.exit_code !== null) {
-        const elapsedMs = performance.now() - startedMs;
-        const { merchantsDone } = end.figures as { merchantsDone?: readonly string[] };
-        if (end.exit_code === 0 && merchantsDone?.length === merchants) return elapsedMs;
-        throw new Error(`the night of ${of} workers ended: ${JSON.stringify(end.figures)}`);
-      }
-      await sleep(LOOK_EVERY_MS);
-    }
-  } finally {
-    await Promise.all([schedule, ...started].map((one) => one.stop()));
-  }
 }
