@@ -1,6 +1,7 @@
 /** The loop of a worker: takes jobs, works on some of them side by side, and takes the next ones. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EXIT, ExpectedError, exitCodeOf } from '../../ledger/ending.ts';
+import { DatabaseNewer } from '../../store/engine/errors.ts';
 import { LeaseHeld } from '../../store/engine/lease.ts';
 import { type ClaimedJob, attemptOf, affectedBy, giveBack, isEmpty } from './jobs.ts';
 import { LANES, type Lane, type MerchantJob, type Queue } from './queue.ts';
@@ -28,16 +29,18 @@ export interface WorkerOptions<Result> {
 
 /**
  * Takes jobs and works on them until `signal` aborts. The nightly run goes first: jobs of a backfill are taken only where
- * none of its jobs waits, and for half of the places at most. When it resolves, no job is at work, and unfinished jobs
- * are back on the queue.
+ * none of its jobs waits, and for half of the places at most. When it ends, no job is at work, and unfinished jobs are back
+ * on the queue. Throws `DatabaseNewer` once the database refuses this program: others do its jobs.
  */
 export async function keepWorking<Result>(queue: Queue, options: WorkerOptions<Result>): Promise<void> {
   const { atOnce, signal, endAbandoned, onProblem } = options;
   const held = holdJobs(queue, onProblem);
   const stop = new AbortController();
+  const refused = new AbortController();
   const atWork = new Set<Promise<void>>();
   const begin = (job: ClaimedJob): void => {
-    const working = workOn(queue, job, { ...options, lost: held.add(job), stop: stop.signal }).finally(() => {
+    const how = { ...options, lost: held.add(job), stop: stop.signal, refused };
+    const working = workOn(queue, job, how).finally(() => {
       held.remove(job);
       atWork.delete(working);
     });
@@ -45,7 +48,7 @@ export async function keepWorking<Result>(queue: Queue, options: WorkerOptions<R
   };
   let maintainedMs = -Infinity;
   try {
-    while (!signal.aborted) {
+    while (!signal.aborted && !refused.signal.aborted) {
       try {
         if (performance.now() - maintainedMs >= MAINTENANCE_EVERY_MS) {
           await endAbandoned();
@@ -60,6 +63,7 @@ export async function keepWorking<Result>(queue: Queue, options: WorkerOptions<R
       await nextChange(atWork, signal, held.size() < atOnce);
     }
     await finish(atWork, stop, options.finishWithinMs ?? FINISH_WITHIN_MS);
+    refused.signal.throwIfAborted();
     await endAbandoned().catch(onProblem);
   } finally {
     held.close();
@@ -190,7 +194,7 @@ const BUSY_AGAIN_S = 15;
 /**
  * - `done`: the work is done, and the job with it
  * - `busy`: another process is at work on the merchant; the job is taken again later
- * - `given-back`: the worker was asked to stop; the job may be taken by another one
+ * - `given-back`: the worker was asked to stop, or is refused; the job may be taken by another one
  * - `failed`: it is tried again after a pause, or was the last attempt
  * - `lost`: the job was no longer this worker's
  */
@@ -216,13 +220,15 @@ interface Attempt<Result> extends Pick<WorkerOptions<Result>, 'work'> {
   /** Aborts when the job is no longer this worker's. */
   readonly lost: AbortSignal;
   readonly stop: AbortSignal;
+  /** Aborted once the database refuses this program. */
+  readonly refused: AbortController;
 }
 
 /** Works on the job, and reports to the queue. Throws only the error of that report: the job then comes back by itself. */
 async function attempt<Result>(
   queue: Queue,
   job: ClaimedJob,
-  { work, lost, stop }: Attempt<Result>,
+  { work, lost, stop, refused }: Attempt<Result>,
 ): Promise<JobEnd<Result>> {
   const { boss } = queue;
   const beganMs = performance.now();
@@ -239,7 +245,8 @@ async function attempt<Result>(
     return affectedBy(completed) > 0 ? ended('done', { result }) : ended('lost');
   } catch (error) {
     if (lost.aborted) return ended('lost', { error });
-    if (stop.aborted) {
+    if (error instanceof DatabaseNewer) refused.abort(error);
+    if (stop.aborted || error instanceof DatabaseNewer) {
       await giveBack(queue, job, 0);
       return ended('given-back');
     }
