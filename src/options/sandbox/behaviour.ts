@@ -32,6 +32,8 @@ export const hostilitySchema = z.strictObject({
   htmlEvery: every,
   /** HTTP 200 with an error document. */
   errorDocumentEvery: every,
+  /** Strikes hit only this merchant's requests; empty: everybody's. */
+  onlyMerchant: z.coerce.string().default(''),
   /** Strikes of all kinds together; after that, the sandbox behaves. */
   strikesMax: z.int().min(0).default(1_000_000_000),
   /** Cuts every connection once so many requests were answered; -1: never. */
@@ -72,16 +74,18 @@ type RowStrike = 'liveInsertsEvery' | 'wrongTotalsEvery' | 'duplicateRowsEvery' 
 export class Striker {
   #requests = 0;
   #strikes = 0;
+  #isSpared = false;
   hostility: Hostility = HOSTILITY_OFF;
 
   get requests(): number {
     return this.#requests;
   }
 
-  /** Counts a request; true if the sandbox is down for it. */
-  arrive(): boolean {
+  /** Counts a request, with the merchant that it names; true if the sandbox is down for it. */
+  arrive(merchantNo: string): boolean {
     this.#requests += 1;
-    const { downAfterRequests } = this.hostility;
+    const { downAfterRequests, onlyMerchant } = this.hostility;
+    this.#isSpared = onlyMerchant !== '' && onlyMerchant !== merchantNo;
     return downAfterRequests >= 0 && this.#requests > downAfterRequests;
   }
 
@@ -94,7 +98,8 @@ export class Striker {
 
   strikes(way: ReplyStrike | LossStrike | RowStrike): boolean {
     const n = this.hostility[way];
-    if (n === 0 || this.#requests % n !== 0 || this.#strikes >= this.hostility.strikesMax) return false;
+    if (n === 0 || this.#isSpared || this.#requests % n !== 0 || this.#strikes >= this.hostility.strikesMax)
+      return false;
     this.#strikes += 1;
     return true;
   }

@@ -137,6 +137,10 @@ export function createMerchants(scenario: Scenario, nowMs: () => number) {
       merchants.set(merchant.merchantNo, merchant);
       if (!ledgers.has(merchant.merchantNo)) ledgers.set(merchant.merchantNo, made(merchant));
     },
+    /** From now on only this token opens the merchant's ledger. */
+    renewToken: (merchantNo: string, token: string): void => {
+      merchants.set(merchantNo, { ...merchants.get(merchantNo)!, token });
+    },
     /** The merchantNo if the token is that merchant's, else null (docs/platform.md 5, rule 1). */
     withToken: (merchantNo: string, token: string): string | null =>
       merchants.get(merchantNo)?.token === token ? merchantNo : null,

@@ -60,7 +60,7 @@ async function answerTo(
   request: FastifyRequest,
   { striker, scenario: { latitude } }: Operating,
 ): Promise<Answer> {
-  if (striker.arrive()) return cut;
+  if (striker.arrive(percentDecoded(String(request.headers['merchantno'] ?? '')))) return cut;
   const instead = spoiled(striker);
   if (instead !== null) return instead;
   let said: string | object;

@@ -34,6 +34,8 @@ export interface Sandbox {
   readonly setHostility: (hostility: Partial<Hostility>) => void;
   /** Sets the sandbox's clock, in ms since 1970. Late entries appear by it. */
   readonly setNow: (nowMs: number) => void;
+  /** Gives a merchant another token; the one before is refused from now on. */
+  readonly renewToken: (merchantNo: string, token: string) => void;
   /** Requests since hostility was last set. */
   readonly requestCount: () => number;
   /** All merchants, approved ones included. */
@@ -99,6 +101,7 @@ export function createSandbox(input: ScenarioInput): Sandbox {
     amend: (merchantNo, batchNo, changes) => ledgerOf(merchantNo).change(batchNo, changes),
     setHostility,
     setNow,
+    renewToken: (merchantNo, token) => merchants.renewToken(merchantNo, token),
     requestCount: () => striker.requests,
     merchants: merchants.all,
     applications: reviews.applications,
