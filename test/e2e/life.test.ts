@@ -228,7 +228,10 @@ test('a life of many merchants: nights with trouble, new tokens, an upgrade with
   stage.sandbox.setHostility({ http429Every: 1, onlyMerchant: THROTTLED });
   await putOnQueue(first);
   let running = await startWorkers(first);
-  await until(async () => (await hurry()) && (await openRuns()) === 0);
+  await until(async () => {
+    await hurry();
+    return (await openRuns()) === 0;
+  });
   await expectLastExit(4);
   const well = numbers.filter((no) => ![POISONED, THROTTLED, REFUSED].includes(no));
   await expectFiles(well, DAYS.slice(0, 2), first);
