@@ -9,6 +9,7 @@ import type { QueuedSlots } from '../options/option.ts';
 import { alertsOf } from '../run/alerts.ts';
 import type { PlatformApp } from '../run/app.ts';
 import { SliceWorker } from '../run/backfill/slice-worker.ts';
+import { withRepeats } from '../run/repeats.ts';
 import { nextTime, type DueJob, type ScheduledJob } from '../run/schedule/due.ts';
 import { keepSchedule } from '../run/schedule/schedule.ts';
 import { EXIT, exitCodeOf } from '../run/verdict/exit-codes.ts';
@@ -26,7 +27,11 @@ export function scheduleCommand(command: Command): void {
     .addHelpText('after', `\nJobs:\n${jobs.map(({ name, what }) => `  ${name}: ${what}`).join('\n')}`)
     .action(async (_flags: object, self: Command) => {
       const settings = platformSettings(self);
-      await keepRunning(settings, keepAll, { onEnd: (log) => log.info('schedule ended') });
+      await keepRunning(
+        settings,
+        (app, log, signal) => withRepeats(app, log, signal, () => keepAll(app, log, signal)),
+        { onEnd: (log) => log.info('schedule ended') },
+      );
     });
 }
 

@@ -102,6 +102,7 @@ describe('a PostgreSQL server', () => {
       '0062_page_logins',
       '0063_program_versions',
       '0064_store_turns',
+      '0067_repeats',
     ]);
     await assertMigrated(empty.db);
     await empty.close();

@@ -24,6 +24,7 @@ import { addDownloads } from './routes/downloads.ts';
 import { findEntry, showEntry } from './routes/entry.ts';
 import { doClose, showMonth } from './routes/month.ts';
 import { showHome } from './routes/home.ts';
+import { doCancel, doRepeat, showWork, showWorks } from './routes/work.ts';
 import { showStatus } from './routes/status.ts';
 import { bareServer, limitedServer, type LimitedServerDeps, type WebEvent } from '../../web/server.ts';
 import { AccessRefused, type RefusalWhy } from './access/access.ts';
@@ -100,12 +101,16 @@ const PAGES: Readonly<Record<string, MakePage>> = {
   '/entry': findEntry,
   '/entry/:merchant/:number': showEntry,
   '/changes': showChanges,
+  '/work': showWorks,
+  '/work/:id': showWork,
   '/status': showStatus,
 };
 
 const FORMS: Readonly<Record<string, DoForm>> = {
   '/m/:merchant/:month': doClose,
   '/breaks/:id': doStep,
+  '/work': doRepeat,
+  '/work/:id': doCancel,
 };
 
 /** Nothing but our own style sheet and images; no script at all, no frame, and forms only to ourselves. */

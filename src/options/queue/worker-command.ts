@@ -6,6 +6,7 @@ import { keepRunning } from '../../cli/keep-running.ts';
 import { messageOf } from '../../ledger/text.ts';
 import { runDeps, type PlatformApp } from '../../run/app.ts';
 import { SliceWorker } from '../../run/backfill/slice-worker.ts';
+import { withRepeats } from '../../run/repeats.ts';
 import { EXIT, type ExitCode } from '../../run/verdict/exit-codes.ts';
 import { doSlices, enqueueBackfills } from './backfills.ts';
 import { finishQueuedRun, finishWaitingRuns } from './end-run.ts';
@@ -40,7 +41,9 @@ export function workerCommand(command: Command): void {
       keepRunning(
         platformSettings(self),
         (app, log, signal) =>
-          workOnQueue(app, log, { atOnce: atOnce ?? app.settings.merchantsAtOnce, untilEmpty, signal }),
+          withRepeats(app, log, signal, () =>
+            workOnQueue(app, log, { atOnce: atOnce ?? app.settings.merchantsAtOnce, untilEmpty, signal }),
+          ),
         { purpose: 'worker' },
       ),
     );

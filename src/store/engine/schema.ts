@@ -1742,7 +1742,7 @@ export interface Task {
    */
   exit_code: number | null;
   /**
-   * Counts of what was done for this merchant, and why it ended as it did.
+   * Counts of what was done for this merchant, and why it ended as it did. Of read and publish: who asked and why, how far it is, and what changed.
    */
   figures: Generated<Json>;
   /**
@@ -1758,7 +1758,7 @@ export interface Task {
    */
   holder: string | null;
   /**
-   * run, range or backfill.
+   * run, range, backfill, read or publish.
    */
   kind: string;
   /**
@@ -1770,7 +1770,7 @@ export interface Task {
    */
   not_before: Date | null;
   /**
-   * By which number people name it: a range's own, or that of the backfill. Null for a merchant's part of a run.
+   * By which number people name it: a range's own, that of the backfill, or that on the page of work. Null for a merchant's part of a run.
    */
   number: Generated<number | null>;
   /**
@@ -1782,15 +1782,15 @@ export interface Task {
    */
   reads: Generated<boolean>;
   /**
-   * When a range or a backfill was asked for. Null for a merchant's part of a run.
+   * When it was asked for. Null for a merchant's part of a run.
    */
   requested_at: Date | null;
   /**
-   * The run that it is a part of; the run under which a backfill writes; the run that a range was asked for with, null where none is on record.
+   * The run that it is a part of; the run under which a backfill writes; the run that a range was asked for with, null where none is on record; the run that read or published again, null until it has ended.
    */
   run_id: number | null;
   /**
-   * When the work on a slice began. Null for others.
+   * When the work on a slice, or on what is read or published again, began. Null for others, and before that.
    */
   started_at: Date | null;
   /**

@@ -28,6 +28,8 @@ export const entryAddress = (merchantNo: string, batchNo: string): string =>
     ? `/entry?${String(new URLSearchParams({ merchant: merchantNo, number: batchNo }))}`
     : path('entry', partOf(merchantNo), batchNo);
 
+export const workAddress = (id: number): string => `/work/${id}`;
+
 export const breakAddress = (id: number): string => `/breaks/${id}`;
 
 export const monthDownloadAddress = (merchantNo: string, month: string): string =>

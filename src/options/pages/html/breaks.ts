@@ -8,11 +8,13 @@ import {
   type StepKind,
 } from '../../../store/breaks/break-cases.ts';
 import { knownBreak, type BreakRow } from '../../../store/breaks/breaks.ts';
+import type { RepeatRow } from '../../../store/repeats.ts';
 import { addressWith, breakAddress, entryAddress } from './addresses.ts';
 import { filled } from './format.ts';
 import { html, when, type Html, type Part } from './html.ts';
 import { amountColumns, dayLink, link, pagingLinks, scrolling, table } from './parts.ts';
 import { page, saidPart, type Said, type View } from './view.ts';
+import { workForm } from './work.ts';
 
 export interface BreakListed {
   readonly row: BreakRow;
@@ -71,6 +73,16 @@ export interface CaseShown {
   readonly said: Said | null;
   /** The typed text of a refused note. */
   readonly note: string;
+  /** Of a resolved break: how its day is published. */
+  readonly decision: DecisionShown | null;
+}
+
+export interface DecisionShown {
+  /** Whether something of the day is still to be published. */
+  readonly isDue: boolean;
+  /** Of the current statement; null where none is published. */
+  readonly revision: number | null;
+  readonly last: RepeatRow | undefined;
 }
 
 export function casePage(view: View, shown: CaseShown): string {
@@ -98,6 +110,7 @@ export function casePage(view: View, shown: CaseShown): string {
       </p>
       <p>${explain(known)}</p>
       ${when(row.note !== null, () => html`<blockquote>${row.note}</blockquote>`)}
+      ${when(shown.decision !== null, () => decisionPart(view, found, shown.decision!))}
       ${scrolling(
         { label: texts.case.balances },
         html`<table>
@@ -123,6 +136,15 @@ export function casePage(view: View, shown: CaseShown): string {
       )}`,
   });
 }
+
+/** Whether the published statement carries the decision; else the way to publish it. */
+const decisionPart = (view: View, { row }: BreakCase, { isDue, revision, last }: DecisionShown): Html => {
+  const { work } = view.texts;
+  if (!isDue && revision !== null) return html`<p>${work.carried(revision)}</p>`;
+  const day = { kinds: ['publish'] as const, merchantNo: row.merchant_no, from: row.day, to: row.day };
+  return html`<p class="said">${work.publishAfter}</p>
+    ${workForm(view, { ...day, last })}`;
+};
 
 function rowsTable(view: View, { rows, row }: BreakCase): Html {
   const { texts, format } = view;

@@ -6,6 +6,7 @@ import { type AccountDayRow, figuresOf } from '../../../store/account-days.ts';
 import { knownBreak } from '../../../store/breaks/breaks.ts';
 import type { Adjustment } from '../../../statements/closes.ts';
 import type { BreaksFound } from '../stored.ts';
+import type { RepeatRow } from '../../../store/repeats.ts';
 import type { UnreadableWithin } from '../../../store/quarantine.ts';
 import type { CertificateRow, StatementRow } from '../../../store/statements/statements.ts';
 import { addressWith, dayAddress, dayDownloadAddress, monthAddress } from './addresses.ts';
@@ -19,6 +20,7 @@ import { revisionsSection, type ComparisonShown } from './revisions.ts';
 import { arrows, breakLink, link, menu, otherFormats, table } from './parts.ts';
 import { sumOf } from './sum.ts';
 import { page, type View } from './view.ts';
+import { workForm } from './work.ts';
 
 const UNREADABLE_SHOWN_MAX = 20;
 
@@ -48,6 +50,8 @@ interface DayShown {
   /** By time; of all, the first ones. */
   readonly certificates: readonly CertificateRow[];
   readonly certificatesInAll: number;
+  /** What was last asked for again of this day. */
+  readonly lastRepeat: RepeatRow | undefined;
 }
 
 export function dayPage(view: View, shown: DayShown): string {
@@ -83,7 +87,8 @@ export function dayPage(view: View, shown: DayShown): string {
             ${chart(view, balance!)}`,
       )}
       ${rowsSection(view, account, shown.rows)}
-      ${revisionsSection(view, account, revisions, shown.comparison)} ${certificatesSection(view, shown)}`,
+      ${revisionsSection(view, account, revisions, shown.comparison)} ${certificatesSection(view, shown)}
+      ${repeatSection(view, shown)}`,
   });
 }
 
@@ -160,6 +165,15 @@ const breaksSection = (view: View, { breaks, inAll }: BreaksFound): Part =>
               </li> `,
           )}
         </ul>`,
+  );
+
+/** Of a day that is over. */
+const repeatSection = (view: View, { account: { merchantNo }, day, mark, lastRepeat }: DayShown): Part =>
+  when(
+    mark.state !== 'not-over' && (view.person?.role === 'operator' || lastRepeat !== undefined),
+    () =>
+      html`<h2 id="work">${view.texts.work.form}</h2>
+        ${workForm(view, { kinds: ['read', 'publish'], merchantNo, from: day, to: day, last: lastRepeat })}`,
   );
 
 function certificatesSection(view: View, { certificates, certificatesInAll }: DayShown): Html {

@@ -1,6 +1,7 @@
 /** The page of a merchant's month: of one account, which tabs choose, its sum, what is open, and every day. */
 import { STATEMENT_FORMATS } from '../../../statements/formats/all.ts';
 import { monthFigures, type AccountMonth, type Month } from '../../../statements/month.ts';
+import type { BusinessDay } from '../../../ledger/entry.ts';
 import type { OpenDay } from '../../../statements/open-days.ts';
 import type { DayState } from '../../../run/day-state.ts';
 import { addressWith, monthAddress, monthDownloadAddress, monthOverviewAddress } from './addresses.ts';
@@ -21,6 +22,7 @@ import {
 } from './parts.ts';
 import { sumOf } from './sum.ts';
 import { page, saidPart, type Said, type View } from './view.ts';
+import { workForm } from './work.ts';
 
 export interface MonthShown {
   readonly merchantNo: string;
@@ -35,6 +37,8 @@ export interface MonthShown {
   readonly close: Omit<CloseShown, 'merchantNo' | 'month' | 'hasStatements'> | null;
   /** The result of the last action. */
   readonly said: Said | null;
+  /** The days that can be read again; null where none is over. */
+  readonly overDays: { readonly from: BusinessDay; readonly to: BusinessDay } | null;
   /** The account whose days are shown, with its marks; null if there is none. */
   readonly chosen: { readonly account: AccountMonth; readonly days: readonly DayMark[] } | null;
 }
@@ -62,7 +66,13 @@ export function monthPage(view: View, shown: MonthShown): string {
       </div>
       ${chosen === null ? html`<p>${texts.month.nothing}</p>` : accountPart(view, shown, chosen)}
       ${when(close !== null && accounts.length > 0, () => closeSection(view, { ...close!, merchantNo, month: month.name, hasStatements }))}
-      ${when(chosen !== null, () => daysTable(view, shown, chosen!))}`,
+      ${when(chosen !== null, () => daysTable(view, shown, chosen!))}
+      ${when(
+        shown.overDays !== null && view.person?.role === 'operator',
+        () =>
+          html`<h2 id="work">${texts.work.form}</h2>
+            ${workForm(view, { kinds: ['read', 'publish'], merchantNo, ...shown.overDays!, canChoose: true })}`,
+      )}`,
   });
 }
 

@@ -33,12 +33,15 @@ export function page(
     section,
     content,
     hasFigures = true,
+    refreshS = null,
   }: {
     readonly title: string;
     readonly section: Section | null;
     readonly content: Part;
     /** Whether there is a way to show its digits otherwise. */
     readonly hasFigures?: boolean;
+    /** After how long it loads itself anew; null: not by itself. */
+    readonly refreshS?: number | null;
   },
 ): string {
   const { texts } = view;
@@ -49,6 +52,7 @@ export function page(
           <meta charset="utf-8" />
           <meta name="viewport" content="width=device-width, initial-scale=1" />
           <meta name="color-scheme" content="light dark" />
+          ${when(refreshS !== null, () => html`<meta http-equiv="refresh" content="${refreshS}" />`)}
           <title>${title} · ${texts.name}</title>
           <link rel="stylesheet" href="${view.stylesheet}" />
           <link rel="icon" type="image/svg+xml" href="${view.icon}" />

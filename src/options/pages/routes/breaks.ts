@@ -1,5 +1,5 @@
 /** `/breaks` and `/breaks/ID`: breaks, and each as a case that is taken, commented, resolved and reopened. */
-import { breaksPage, casePage, type CaseShown } from '../html/breaks.ts';
+import { breaksPage, casePage, type CaseShown, type DecisionShown } from '../html/breaks.ts';
 import type { Texts } from '../html/texts/en.ts';
 import { readQuarantined } from '../../../platform/ledger-entry.ts';
 import { breakCase, type BreakCase, messageToPlatform } from '../../../run/break-case.ts';
@@ -14,7 +14,10 @@ import {
   type CaseState,
   type StepKind,
 } from '../../../store/breaks/break-cases.ts';
+import { listAccountDays } from '../../../store/account-days.ts';
 import { countBreaks, listBreaks, type BreakRow } from '../../../store/breaks/breaks.ts';
+import { lastRepeatOf } from '../../../store/repeats.ts';
+import { statementsOfDay } from '../../../store/statements/statements.ts';
 import { maySee, PageRefusal, type Asked, type DoForm, type MakePage, type PagesContext } from './context.ts';
 
 const BREAKS_A_PAGE = 50;
@@ -72,7 +75,20 @@ async function caseOf(
   if (found === null) throw new PageRefusal(404);
   const message = messageToPlatform(found, null, { zone, now: now() });
   const shown = said ?? doneText(asked, found);
-  return casePage(asked.view, { found, steps: stepsFor(found), message, said: shown, note });
+  const decision = found.state === 'resolved' ? await decisionOf(db, found) : null;
+  return casePage(asked.view, { found, steps: stepsFor(found), message, said: shown, note, decision });
+}
+
+/** Whether the day's statement carries what was decided. */
+async function decisionOf(db: PagesContext['db'], { row }: BreakCase): Promise<DecisionShown> {
+  const { merchant_no: merchantNo, currency, day } = row;
+  const [[known], published, last] = await Promise.all([
+    listAccountDays(db, { merchants: [merchantNo], currencies: [currency], fromDay: day, toDay: day }),
+    statementsOfDay(db, merchantNo, day),
+    lastRepeatOf(db, { merchantNo, day }),
+  ]);
+  const current = published.findLast((one) => one.currency === currency);
+  return { isDue: known?.is_due ?? true, revision: current?.revision ?? null, last };
 }
 
 /** The confirmation of a step, if the last one of the case is this person's and of that kind. */

@@ -21,6 +21,7 @@ import {
   type DayOfAccount,
 } from '../stored.ts';
 import type { AccountFacts } from '../../../store/day-facts.ts';
+import { lastRepeatOf } from '../../../store/repeats.ts';
 import { unreadableWithin, type UnreadableWithin } from '../../../store/quarantine.ts';
 import {
   firstCertificates,
@@ -78,6 +79,7 @@ export const showDay: MakePage = async (context, asked) => {
     after: addDays(day, 1),
     certificates: certified.certificates,
     certificatesInAll: certified.inAll,
+    lastRepeat: await lastRepeatOf(db, { merchantNo: account.merchantNo, day }),
   });
 };
 

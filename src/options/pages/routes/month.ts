@@ -61,6 +61,10 @@ async function merchantMonth(
   const openDays = openDaysIn(month, accounts, facts, { zone, now: now() });
   return monthPage(asked.view, {
     ...{ merchantNo, month, accounts, openDays },
+    overDays:
+      month.from >= asked.today
+        ? null
+        : { from: month.from, to: month.to < asked.today ? month.to : addDays(asked.today, -1) },
     before: addDays(month.from, -1).slice(0, 7),
     after: addDays(month.to, 1).slice(0, 7),
     chosen: accounts.length === 0 ? null : { account: accounts[chosen]!, days: marked[chosen]!.days },

@@ -1,0 +1,204 @@
+/** The pages of work: what was asked to be read or published again, how far it is and what changed; and the form that asks. */
+import type { BusinessDay } from '../../../ledger/entry.ts';
+import { REASON_CHARACTERS_MAX } from '../../../statements/closes.ts';
+import type { RepeatAsked, RepeatKind, RepeatRow } from '../../../store/repeats.ts';
+import { dayAddress, workAddress } from './addresses.ts';
+import { withCommands } from './close.ts';
+import { filled } from './format.ts';
+import { html, when, type Html, type Part } from './html.ts';
+import { breakLink, dayTime, link, table } from './parts.ts';
+import { page, saidPart, type Said, type View } from './view.ts';
+
+/** How often a page of work that has not ended loads itself anew. */
+const REFRESH_S = 3;
+
+type Shown = keyof View['texts']['work']['states'];
+
+function stateOf({ state, startedAt, isHeld, exitCode }: RepeatRow): Shown {
+  if (state === 'cancelled') return 'cancelled';
+  if (state === 'waiting') return startedAt === null ? 'waiting' : isHeld ? 'running' : 'interrupted';
+  return exitCode === 0 ? 'done' : exitCode === 3 ? 'attention' : 'failed';
+}
+
+const stateText = ({ texts }: View, row: RepeatRow): string => texts.work.states[stateOf(row)];
+
+const daysOf = (view: View, { from, to }: Pick<RepeatRow, 'from' | 'to'>): Part =>
+  from === to ? dayTime(view, from) : [dayTime(view, from), ' – ', dayTime(view, to)];
+
+export function worksPage(view: View, rows: readonly RepeatRow[]): string {
+  const { texts, format } = view;
+  const { work } = texts;
+  return page(view, {
+    title: work.title,
+    section: 'work',
+    content: html`<h1 id="list">${work.title}</h1>
+      <p class="soft">${work.about}</p>
+      ${
+        rows.length === 0
+          ? html`<p>${work.nothing}</p>`
+          : table({ by: 'list' }, rows, [
+              [work.number, ({ id }) => link(workAddress(id), id), 'name'],
+              [work.what, ({ kind }) => work.kind[kind], 'line'],
+              [texts.entry.merchant, ({ merchantNo }) => merchantNo, 'line'],
+              [work.days, (row) => daysOf(view, row), 'line'],
+              [work.state, (row) => stateText(view, row), 'line'],
+              [work.asked, ({ requestedAt }) => format.shown.instant(requestedAt), 'line'],
+              [work.by, ({ figures }) => figures.by],
+            ])
+      }`,
+  });
+}
+
+export interface WorkShown {
+  readonly row: RepeatRow;
+  /** The one that is at work, where this one waits for it. */
+  readonly before: number | null;
+  /** Whether it waits for longer than any process would take to ask. */
+  readonly isUnasked: boolean;
+  readonly said: Said | null;
+}
+
+export function workPage(view: View, shown: WorkShown): string {
+  const { texts, format, person } = view;
+  const { row, said } = shown;
+  const { work } = texts;
+  const isOpen = row.state === 'waiting';
+  return page(view, {
+    title: work.ofOne(row.id),
+    section: 'work',
+    refreshS: isOpen ? REFRESH_S : null,
+    content: html`<p class="up">${link('/work', work.title)}</p>
+      <h1>${work.kind[row.kind]}: ${row.merchantNo}, ${daysOf(view, row)}</h1>
+      ${saidPart(said)}
+      <p><strong>${stateText(view, row)}</strong> <span class="soft">${work.kindText[row.kind]}</span></p>
+      <p>
+        ${work.asked} ${format.shown.instant(row.requestedAt)},
+        ${texts.case.by(row.figures.by)}${when(row.figures.note !== null, () => html`: <q>${row.figures.note}</q>`)}
+      </p>
+      ${isOpen ? openPart(view, shown) : endPart(view, row)}
+      ${when(isOpen && row.startedAt === null && person?.role === 'operator', () => cancelForm(view, row))}
+      ${commandFold(view, row)}`,
+  });
+}
+
+function openPart({ texts, format }: View, { row, before, isUnasked }: WorkShown): Html {
+  const { work } = texts;
+  const { progress } = row.figures;
+  const state = stateOf(row);
+  const far =
+    progress === undefined
+      ? work.begins
+      : work.stage[progress.stage](format.count(progress.done), format.count(progress.all));
+  return html`${when(state === 'running', () => html`<p role="status">${far}</p>`)}
+    ${when(state === 'interrupted', () => html`<p class="said wrong" role="alert">${work.interrupted}</p>`)}
+    ${when(state === 'waiting' && row.problem !== null, () => html`<p role="status">${withCommands(work.busy(row.problem!))}</p>`)}
+    ${when(before !== null, () => html`<p role="status">${work.after(before!)}</p>`)}
+    ${when(isUnasked, () => html`<p class="said wrong" role="alert">${filled(work.unasked, format.shown.instant(row.requestedAt))}</p>`)}
+    <p class="soft">${work.refreshes}</p>`;
+}
+
+function endPart(view: View, row: RepeatRow): Part {
+  const { texts, format } = view;
+  const { work } = texts;
+  const { reasons = [], published = [], publishedInAll = 0, opened = [], healed = [] } = row.figures;
+  const breaks = (name: string, ids: readonly number[]): Part =>
+    when(ids.length > 0, () => html`<p>${name} ${ids.map((id) => html`${breakLink(view, id)} `)}</p>`);
+  const isUnchanged = publishedInAll + opened.length + healed.length === 0;
+  const sayings = [
+    ...(row.problem === null ? [] : [row.problem]),
+    ...reasons.map(({ what, todo }) => (todo === null ? what : `${what}: ${todo}`)),
+  ];
+  return html`${when(row.finishedAt !== null, () => html`<p>${filled(work.endedAt, format.shown.instant(row.finishedAt!))}</p>`)}
+  ${when(
+      sayings.length > 0,
+      () =>
+        html`<h2>${work.reasons}</h2>
+          <ul>
+            ${sayings.map((text) => html`<li>${withCommands(text)}</li>`)}
+          </ul>`,
+    )}
+  ${when(
+      row.runId !== null,
+      () =>
+        html`<h2>${work.changed}</h2>
+          ${when(isUnchanged, () => html`<p>${work.unchanged}</p>`)}
+          <ul>
+            ${published.map(({ currency, day, revision }) => html`<li>${link(dayAddress({ merchantNo: row.merchantNo, currency }, day), [currency, ' ', format.shown.day(day)])} ${work.revision(revision)}</li> `)}
+          </ul>
+          ${when(publishedInAll > published.length, () => html`<p>${work.publishedMore(format.count(publishedInAll - published.length))}</p>`)}
+          ${breaks(work.opened, opened)} ${breaks(work.healed, healed)}`,
+    )}`;
+}
+
+const cancelForm = ({ texts, formToken }: View, { id }: RepeatRow): Html =>
+  html`<form method="post" action="${workAddress(id)}">
+    <input type="hidden" name="form_token" value="${formToken}" />
+    <p><button>${texts.work.cancel}</button></p>
+  </form>`;
+
+const commandFold = ({ texts }: View, { kind, merchantNo, from, to }: RepeatAsked): Html =>
+  html`<details>
+    <summary>${texts.work.command}</summary>
+    <pre tabindex="0">
+daybook ${kind === 'read' ? 'run' : 'publish'} --from ${from} --to ${to} --merchant ${merchantNo}</pre>
+  </details>`;
+
+/** What a form asks for. */
+export interface FormOfWork extends Omit<RepeatAsked, 'kind'> {
+  readonly kinds: readonly RepeatKind[];
+  /** Whether other days can be chosen. */
+  readonly canChoose?: boolean;
+  /** The last request for these days. */
+  readonly last?: RepeatRow | undefined;
+}
+
+/** A form of an operator that asks for a reading or a statement again; null for others. */
+export function workForm(view: View, { kinds, merchantNo, from, to, canChoose, last }: FormOfWork): Part {
+  const { texts, person, formToken } = view;
+  const { work } = texts;
+  const dayField = (name: 'from' | 'to', day: BusinessDay): Html =>
+    canChoose === true
+      ? html`<label>${work[name]} <input type="date" name="${name}" value="${day}" required /></label> `
+      : html`<input type="hidden" name="${name}" value="${day}" />`;
+  return html`${when(last !== undefined, () => html`<p>${work.last} ${link(workAddress(last!.id), work.kind[last!.kind])}, ${stateText(view, last!)}</p>`)}
+  ${when(
+      person?.role === 'operator',
+      () =>
+        html`<form class="line" method="post" action="/work">
+          <input type="hidden" name="form_token" value="${formToken}" /><input
+            type="hidden"
+            name="merchant"
+            value="${merchantNo}"
+          />
+          ${dayField('from', from)}${dayField('to', to)}
+          <label>${work.note} <input name="note" maxlength="${REASON_CHARACTERS_MAX}" /></label>
+          ${kinds.map((kind) => html`<button name="kind" value="${kind}">${work.kind[kind]}</button> `)}
+        </form>`,
+    )}`;
+}
+
+/** The request that was not filed, and why; with `isClosed`, the form that confirms it. */
+export function workRefusedPage(
+  view: View,
+  asked: RepeatAsked & { readonly note: string },
+  { text, isClosed }: { readonly text: string; readonly isClosed: boolean },
+): string {
+  const { work } = view.texts;
+  const { kind, merchantNo, from, to, note } = asked;
+  const hidden = { form_token: view.formToken, kind, merchant: merchantNo, from, to, note, despite: 'yes' };
+  return page(view, {
+    title: work.kind[kind],
+    section: 'work',
+    content: html`<h1>${work.kind[kind]}: ${merchantNo}, ${daysOf(view, asked)}</h1>
+      ${saidPart({ text, isWrong: true })}
+      ${when(
+        isClosed,
+        () =>
+          html`<form method="post" action="/work">
+            ${Object.entries(hidden).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}
+            <p><button class="main">${work.confirm}</button></p>
+          </form>`,
+      )}
+      ${commandFold(view, asked)}`,
+  });
+}

@@ -1,0 +1,104 @@
+/** `/work` and `/work/NUMBER`: what was asked to be read or published again. `POST /work` asks for it. */
+import { addDays, daysFromTo } from '../../../ledger/business-day.ts';
+import { isMerchantNo } from '../../../ledger/merchant-no.ts';
+import { LONG_RUN_DAYS } from '../../../run/backfill/backfills.ts';
+import { readMerchants } from '../../../run/chosen-merchants.ts';
+import { REASON_CHARACTERS_MAX } from '../../../statements/closes.ts';
+import {
+  cancelRepeat,
+  fileRepeat,
+  lastRepeats,
+  repeatById,
+  type RepeatAsked,
+  type RepeatRow,
+} from '../../../store/repeats.ts';
+import { part } from '../../all.ts';
+import { workAddress } from '../html/addresses.ts';
+import type { Said } from '../html/view.ts';
+import { workPage, workRefusedPage, worksPage } from '../html/work.ts';
+import { maySee, PageRefusal, type Asked, type DoForm, type MakePage, type PagesContext } from './context.ts';
+import { dayIn } from './day.ts';
+
+const SHOWN_MAX = 50;
+/** Processes ask every few seconds. What waits for longer than this is asked for by none. */
+const UNASKED_MS = 30_000;
+
+export const showWorks: MakePage = async ({ db }, { view, person }) =>
+  worksPage(view, await lastRepeats(db, person.merchants, SHOWN_MAX));
+
+export const showWork: MakePage = (context, asked) => shownWork(context, asked, null);
+
+/** Cancels what has not begun. */
+export const doCancel: DoForm = async (context, asked) => {
+  const { id } = await visible(context, asked);
+  const { db, now } = context;
+  if (await cancelRepeat(db, id, asked.person.name, now())) return { doneAt: workAddress(id) };
+  const said = { text: asked.view.texts.work.cancelLate, isWrong: true };
+  return { refusedPage: await shownWork(context, asked, said) };
+};
+
+/** Files what the form asks for. Asked for twice while it is open, it leads to the same. */
+export const doRepeat: DoForm = async (context, asked) => {
+  const { db, now } = context;
+  const wanted = wantedIn(asked);
+  const refused = await whyNot(context, asked, wanted);
+  if (refused !== null) return { refusedPage: workRefusedPage(asked.view, wanted, refused) };
+  const id = await fileRepeat(db, wanted, { by: asked.person.name, note: wanted.note || null, now: now() });
+  return { doneAt: workAddress(id) };
+};
+
+async function shownWork(context: PagesContext, asked: Asked, said: Said | null): Promise<string> {
+  const row = await visible(context, asked);
+  const waits = row.state === 'waiting' && row.startedAt === null && row.problem === null;
+  const before = waits ? await atWork(context, row) : null;
+  const isLate = context.now().getTime() - row.requestedAt.getTime() > UNASKED_MS;
+  return workPage(asked.view, { row, before, isUnasked: waits && before === null && isLate, said });
+}
+
+/** An earlier one that a process is at work on. */
+async function atWork({ db }: PagesContext, { id }: RepeatRow): Promise<number | null> {
+  const earlier = (await lastRepeats(db, null, SHOWN_MAX)).find((one) => one.id < id && one.isHeld);
+  return earlier?.id ?? null;
+}
+
+async function visible({ db }: PagesContext, { part: partOf, person }: Asked): Promise<RepeatRow> {
+  const id = /^[1-9]\d{0,14}$/.test(partOf('id')) ? Number(partOf('id')) : 0;
+  const row = await repeatById(db, id);
+  if (row === undefined || !maySee(person, row.merchantNo)) throw new PageRefusal(404);
+  return row;
+}
+
+/** What the form asks for. Throws `PageRefusal` for what no form of ours sends. */
+function wantedIn({ field, person }: Asked): RepeatAsked & { readonly note: string } {
+  const kind = field('kind');
+  const merchantNo = field('merchant') ?? '';
+  if (kind !== 'read' && kind !== 'publish') throw new PageRefusal(400);
+  if (!isMerchantNo(merchantNo) || !maySee(person, merchantNo)) throw new PageRefusal(404);
+  const [from, to] = [dayIn(field('from') ?? '', 400), dayIn(field('to') ?? '', 400)];
+  return { kind, merchantNo, from, to, note: field('note')?.trim() ?? '' };
+}
+
+/** Why it is not filed; null where it is. */
+async function whyNot(
+  { db, settings }: PagesContext,
+  { field, today, view: { texts, format } }: Asked,
+  { merchantNo, from, to, note }: RepeatAsked & { readonly note: string },
+): Promise<{ readonly text: string; readonly isClosed: boolean } | null> {
+  const { work } = texts;
+  const refused = (text: string) => ({ text, isClosed: false });
+  if (settings.platform === null) return refused(work.noPlatform);
+  if (note.length > REASON_CHARACTERS_MAX) return refused(work.noteLong(REASON_CHARACTERS_MAX));
+  const yesterday = addDays(today, -1);
+  if (from > to || to > yesterday) return refused(work.daysWrong(format.plain.day(yesterday)));
+  const days = daysFromTo(from, to);
+  if (days.length > LONG_RUN_DAYS) return refused(work.daysMany(LONG_RUN_DAYS));
+  if (!(await readMerchants(db, settings)).includes(merchantNo)) return refused(work.disabled(merchantNo));
+  if (field('despite') === 'yes') return null;
+  const closes = (await part('closes')?.list(db, { merchants: [merchantNo] })) ?? [];
+  const months = new Set(closes.map(({ month }) => month));
+  const closed = [...new Set(days.map((day) => day.slice(0, 'YYYY-MM'.length)))].filter((one) =>
+    months.has(one),
+  );
+  if (closed.length === 0) return null;
+  return { text: work.closed(closed.map(format.plain.month).join(', ')), isClosed: true };
+}
