@@ -112,9 +112,10 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
   ],
   daybook_pages: [
     'INSERT, SELECT: month_close',
+    'INSERT: task (figures, from_day, kind, merchant_no, number, requested_at, state, to_day)',
     'SELECT: account_day, continuity_break, quarantined_entry (raw)',
-    'UPDATE: account_day (publish_due), continuity_break (closed_at, note, status), month_close (signature)',
-    'USAGE: schema public',
+    'UPDATE: account_day (publish_due), continuity_break (closed_at, note, status), month_close (signature), task (finished_at, state)',
+    'USAGE: repeat_number, schema public',
   ],
   daybook_inbox: [
     'DELETE, INSERT, SELECT, UPDATE: alert, alert_condition, alert_delivery, notification',
@@ -141,7 +142,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
     'INSERT: audit_event (at, by_whom, command, note, subject)',
     'SELECT: audit_event, changed_day, installation, kysely_migration, kysely_migration_lock',
     'UPDATE: installation (clock_off, clock_off_at, id, nights_checked_at, runs_checked_at, store_turn, store_turn_next), month_close (signature)',
-    'USAGE: backfill_number, range_number, schema daybook_queue, schema public',
+    'USAGE: backfill_number, range_number, repeat_number, schema daybook_queue, schema public',
   ],
   daybook_prune: [
     'DELETE, SELECT: task',

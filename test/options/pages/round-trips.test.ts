@@ -30,8 +30,8 @@ test.each([
   ['a month', '/m/SBX-M-1/2026-03', 3],
   ['a month of another account', '/m/SBX-M-1/2026-03?currency=USD', 3],
   ['a month of nobody', '/m/NOBODY/2026-03', 3],
-  ['a day', `/m/SBX-M-1/USD/${BROKEN_DAY}`, 12],
-  ['a day that was revised', `/m/SBX-M-1/KWD/${REVISED_DAY}`, 12],
+  ['a day', `/m/SBX-M-1/USD/${BROKEN_DAY}`, 13],
+  ['a day that was revised', `/m/SBX-M-1/KWD/${REVISED_DAY}`, 13],
 ])('%s sends a limited number', async (_, path, max) => {
   wire.takeStatements();
   await pages.html(path);

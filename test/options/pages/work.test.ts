@@ -65,6 +65,7 @@ test('after a break is resolved its day is published again by a button, and the 
   const queued = await pages.html(at);
   expect(queued).toContain('<meta http-equiv="refresh"');
   expect(textOf(queued)).toContain('queued');
+  expect(await pages.html(`${at}?refresh=no`)).not.toContain('http-equiv="refresh"');
   expect(await words(USD_DAY)).toContain('Last request: Publish again , queued');
   expect(await work()).toMatchObject({ outcome: 'done', kind: 'publish' });
   const done = await pages.html(at);

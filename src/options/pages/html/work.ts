@@ -2,7 +2,7 @@
 import type { BusinessDay } from '../../../ledger/entry.ts';
 import { REASON_CHARACTERS_MAX } from '../../../statements/closes.ts';
 import type { RepeatAsked, RepeatKind, RepeatRow } from '../../../store/repeats.ts';
-import { dayAddress, workAddress } from './addresses.ts';
+import { addressWith, dayAddress, workAddress } from './addresses.ts';
 import { withCommands } from './close.ts';
 import { filled } from './format.ts';
 import { html, when, type Html, type Part } from './html.ts';
@@ -55,6 +55,8 @@ export interface WorkShown {
   readonly before: number | null;
   /** Whether it waits for longer than any process would take to ask. */
   readonly isUnasked: boolean;
+  /** Whether it loads itself anew; a reader may switch that off. */
+  readonly refreshes: boolean;
   readonly said: Said | null;
 }
 
@@ -66,7 +68,7 @@ export function workPage(view: View, shown: WorkShown): string {
   return page(view, {
     title: work.ofOne(row.id),
     section: 'work',
-    refreshS: isOpen ? REFRESH_S : null,
+    refreshS: isOpen && shown.refreshes ? REFRESH_S : null,
     content: html`<p class="up">${link('/work', work.title)}</p>
       <h1>${work.kind[row.kind]}: ${row.merchantNo}, ${daysOf(view, row)}</h1>
       ${saidPart(said)}
@@ -81,7 +83,8 @@ export function workPage(view: View, shown: WorkShown): string {
   });
 }
 
-function openPart({ texts, format }: View, { row, before, isUnasked }: WorkShown): Html {
+function openPart(view: View, { row, before, isUnasked, refreshes }: WorkShown): Html {
+  const { texts, format, address } = view;
   const { work } = texts;
   const { progress } = row.figures;
   const state = stateOf(row);
@@ -94,7 +97,10 @@ function openPart({ texts, format }: View, { row, before, isUnasked }: WorkShown
     ${when(state === 'waiting' && row.problem !== null, () => html`<p role="status">${withCommands(work.busy(row.problem!))}</p>`)}
     ${when(before !== null, () => html`<p role="status">${work.after(before!)}</p>`)}
     ${when(isUnasked, () => html`<p class="said wrong" role="alert">${filled(work.unasked, format.shown.instant(row.requestedAt))}</p>`)}
-    <p class="soft">${work.refreshes}</p>`;
+    <p class="soft">
+      ${refreshes ? work.refreshes : null}
+      ${link(addressWith(address, { refresh: refreshes ? 'no' : null }), refreshes ? work.refreshOff : work.refreshOn)}
+    </p>`;
 }
 
 function endPart(view: View, row: RepeatRow): Part {
@@ -110,24 +116,24 @@ function endPart(view: View, row: RepeatRow): Part {
   ];
   return html`${when(row.finishedAt !== null, () => html`<p>${filled(work.endedAt, format.shown.instant(row.finishedAt!))}</p>`)}
   ${when(
-      sayings.length > 0,
-      () =>
-        html`<h2>${work.reasons}</h2>
-          <ul>
-            ${sayings.map((text) => html`<li>${withCommands(text)}</li>`)}
-          </ul>`,
-    )}
+    sayings.length > 0,
+    () =>
+      html`<h2>${work.reasons}</h2>
+        <ul>
+          ${sayings.map((text) => html`<li>${withCommands(text)}</li>`)}
+        </ul>`,
+  )}
   ${when(
-      row.runId !== null,
-      () =>
-        html`<h2>${work.changed}</h2>
-          ${when(isUnchanged, () => html`<p>${work.unchanged}</p>`)}
-          <ul>
-            ${published.map(({ currency, day, revision }) => html`<li>${link(dayAddress({ merchantNo: row.merchantNo, currency }, day), [currency, ' ', format.shown.day(day)])} ${work.revision(revision)}</li> `)}
-          </ul>
-          ${when(publishedInAll > published.length, () => html`<p>${work.publishedMore(format.count(publishedInAll - published.length))}</p>`)}
-          ${breaks(work.opened, opened)} ${breaks(work.healed, healed)}`,
-    )}`;
+    row.runId !== null,
+    () =>
+      html`<h2>${work.changed}</h2>
+        ${when(isUnchanged, () => html`<p>${work.unchanged}</p>`)}
+        <ul>
+          ${published.map(({ currency, day, revision }) => html`<li>${link(dayAddress({ merchantNo: row.merchantNo, currency }, day), [currency, ' ', format.shown.day(day)])} ${work.revision(revision)}</li> `)}
+        </ul>
+        ${when(publishedInAll > published.length, () => html`<p>${work.publishedMore(format.count(publishedInAll - published.length))}</p>`)}
+        ${breaks(work.opened, opened)} ${breaks(work.healed, healed)}`,
+  )}`;
 }
 
 const cancelForm = ({ texts, formToken }: View, { id }: RepeatRow): Html =>
@@ -162,19 +168,19 @@ export function workForm(view: View, { kinds, merchantNo, from, to, canChoose, l
       : html`<input type="hidden" name="${name}" value="${day}" />`;
   return html`${when(last !== undefined, () => html`<p>${work.last} ${link(workAddress(last!.id), work.kind[last!.kind])}, ${stateText(view, last!)}</p>`)}
   ${when(
-      person?.role === 'operator',
-      () =>
-        html`<form class="line" method="post" action="/work">
-          <input type="hidden" name="form_token" value="${formToken}" /><input
-            type="hidden"
-            name="merchant"
-            value="${merchantNo}"
-          />
-          ${dayField('from', from)}${dayField('to', to)}
-          <label>${work.note} <input name="note" maxlength="${REASON_CHARACTERS_MAX}" /></label>
-          ${kinds.map((kind) => html`<button name="kind" value="${kind}">${work.kind[kind]}</button> `)}
-        </form>`,
-    )}`;
+    person?.role === 'operator',
+    () =>
+      html`<form class="line" method="post" action="/work">
+        <input type="hidden" name="form_token" value="${formToken}" /><input
+          type="hidden"
+          name="merchant"
+          value="${merchantNo}"
+        />
+        ${dayField('from', from)}${dayField('to', to)}
+        <label>${work.note} <input name="note" maxlength="${REASON_CHARACTERS_MAX}" /></label>
+        ${kinds.map((kind) => html`<button name="kind" value="${kind}">${work.kind[kind]}</button> `)}
+      </form>`,
+  )}`;
 }
 
 /** The request that was not filed, and why; with `isClosed`, the form that confirms it. */

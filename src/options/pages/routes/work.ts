@@ -52,7 +52,13 @@ async function shownWork(context: PagesContext, asked: Asked, said: Said | null)
   const waits = row.state === 'waiting' && row.startedAt === null && row.problem === null;
   const before = waits ? await atWork(context, row) : null;
   const isLate = context.now().getTime() - row.requestedAt.getTime() > UNASKED_MS;
-  return workPage(asked.view, { row, before, isUnasked: waits && before === null && isLate, said });
+  return workPage(asked.view, {
+    row,
+    before,
+    isUnasked: waits && before === null && isLate,
+    refreshes: asked.query('refresh') !== 'no',
+    said,
+  });
 }
 
 /** An earlier one that a process is at work on. */

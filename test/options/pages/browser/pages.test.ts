@@ -11,6 +11,8 @@ import { STATEMENT_FORMATS } from '../../../../src/statements/formats/all.ts';
 import { STATEMENT_COLUMNS } from '../../../../src/statements/formats/format.ts';
 import { verifyPaths } from '../../../../src/statements/verify.ts';
 import { showPages, type ShownPages } from '../support.ts';
+import { withRepeats } from '../../../../src/run/repeats.ts';
+import { fileRepeat } from '../../../../src/store/repeats.ts';
 import { BROKEN_DAY, openPagesStage, REVISED_DAY } from '../stage.ts';
 import type { Stage } from '../../../support/stage.ts';
 import { chromiumPath, openChromium, seriousProblems, watchedPage, widthOf } from './chromium.ts';
@@ -26,6 +28,13 @@ function cellText(value: unknown): string {
   if (value instanceof Date) return value.toISOString().slice(0, 19).replace('T', ' ');
   return typeof value === 'number' ? value.toFixed(2) : ((value as string | null) ?? '');
 }
+
+/** The page of a request that waits. */
+const aRequest = async ({ app }: Stage): Promise<string> => {
+  const days = { from: BROKEN_DAY, to: BROKEN_DAY };
+  const asked = { kind: 'publish' as const, merchantNo: 'SBX-M-1', ...days };
+  return `/work/${await fileRepeat(app.database.db, asked, { by: 'local', note: null, now: app.now() })}`;
+};
 
 describe.skipIf(skipped)(name, () => {
   let stage: Stage;
@@ -72,6 +81,8 @@ describe.skipIf(skipped)(name, () => {
         '/entry',
         '/changes?since=2026-03-01',
         '/status',
+        '/work',
+        `${await aRequest(stage)}?refresh=no`,
       ];
       for (const path of paths) {
         await page.goto(path);
@@ -81,6 +92,36 @@ describe.skipIf(skipped)(name, () => {
       expect(complaints).toEqual([]);
       await page.context().close();
     });
+
+  test.each([1440, 390])(
+    'by keyboard a day is read again, and its page says when it is done, %i wide',
+    async (width) => {
+      const { page, complaints } = await watchedPage(browser, pages.url, {
+        viewport: { width, height: 844 },
+      });
+      const working = new AbortController();
+      const log = { info: () => undefined, warn: () => undefined, error: () => undefined } as never;
+      const { promise, resolve: stop } = Promise.withResolvers<undefined>();
+      await page.goto(`/m/SBX-M-1/USD/${BROKEN_DAY}`);
+      await page.getByLabel('Reason (optional)').focus();
+      await page.keyboard.type('the auditor asks');
+      await page.keyboard.press('Tab');
+      await page.keyboard.press('Enter');
+      await expect.poll(() => page.getByText('queued').count()).toBe(1);
+      const repeating = withRepeats(stage.app, log, working.signal, () => promise);
+      await expect
+        .poll(() => page.getByRole('heading', { name: 'What changed' }).count(), { timeout: 20_000 })
+        .toBe(1);
+      expect(await page.locator('meta[http-equiv=refresh]').count()).toBe(0);
+      stop(undefined);
+      await repeating;
+      expect(await page.getByText('the auditor asks').count()).toBe(1);
+      expect(await seriousProblems(page)).toEqual([]);
+      expect(await widthOf(page)).toBeLessThanOrEqual(width);
+      expect(complaints).toEqual([]);
+      await page.context().close();
+    },
+  );
 
   test('from the months to the broken day, its break on the chart, and the case taken and resolved', async () => {
     const { page, complaints } = await watchedPage(browser, pages.url);

@@ -452,6 +452,8 @@ export const EN = {
     healed: 'Breaks healed:',
     reasons: 'Result',
     refreshes: 'This page refreshes itself until the work has ended.',
+    refreshOff: 'Stop refreshing',
+    refreshOn: 'Refresh until it has ended',
     cancel: 'Cancel',
     cancelLate: 'It has begun or ended, so it cannot be cancelled.',
     command: 'as a command',
