@@ -25,8 +25,9 @@ GRANT SELECT, INSERT (at, by_whom, command, subject, note) ON audit_event TO day
 GRANT SELECT, INSERT ON secret_key_check TO daybook_job;
 -- A month that was closed stays closed.
 GRANT SELECT, INSERT ON month_close TO daybook_job;
+GRANT SELECT, INSERT, DELETE ON month_preparation TO daybook_job;
 -- A close that was made before there was a signing key is signed later.
-GRANT UPDATE (signature) ON month_close TO daybook_job;
+GRANT UPDATE (signature, reopened_event_id) ON month_close TO daybook_job;
 GRANT SELECT ON changed_day TO daybook_job;
 -- Certificates are replaced by newer ones. Missing entries are deleted once done.
 GRANT SELECT, INSERT, UPDATE, DELETE ON sync_window, absent_entry TO daybook_job;

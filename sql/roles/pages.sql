@@ -15,5 +15,6 @@ GRANT INSERT (kind, number, merchant_no, from_day, to_day, state, requested_at, 
 GRANT USAGE ON SEQUENCE repeat_number TO daybook_pages;
 -- A close and the statements it froze are added and never changed, except for a missing signature.
 GRANT SELECT, INSERT ON month_close TO daybook_pages;
+GRANT SELECT, INSERT, DELETE ON month_preparation TO daybook_pages;
 -- A close that was made before there was a signing key is signed later.
-GRANT UPDATE (signature) ON month_close TO daybook_pages;
+GRANT UPDATE (signature, reopened_event_id) ON month_close TO daybook_pages;

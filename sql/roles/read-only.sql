@@ -12,6 +12,7 @@ TO daybook_read_only;
 GRANT SELECT ON daybook_account_days, daybook_open_breaks, daybook_coverage, daybook_statements TO daybook_read_only;
 GRANT SELECT ON alert, alert_delivery, alert_condition TO daybook_read_only;
 GRANT SELECT ON month_close TO daybook_read_only;
+GRANT SELECT ON month_preparation TO daybook_read_only;
 -- Earlier versions let this role add rows.
 REVOKE INSERT ON audit_event FROM daybook_read_only;
 GRANT SELECT ON audit_event TO daybook_read_only;

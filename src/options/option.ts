@@ -19,6 +19,7 @@ import type {
   CloseFilter,
   ClosesOfMonth,
   MonthClose,
+  Preparation,
   StoredClose,
 } from '../statements/closes.ts';
 import type { Frozen } from '../statements/changes-since.ts';
@@ -139,6 +140,22 @@ export interface CloseRequest {
   /** Why it is closed though days are open; null where that refuses. */
   readonly despite: string | null;
   readonly auditEvent: AuditEvent;
+  /** Left out: it is closed at once. */
+  readonly step?: CloseStep;
+  /** What a person saw before they asked for it (`seen` of a result): anything else refuses. */
+  readonly seen?: string | null;
+}
+
+/**
+ * `check` only says what is in the way. `prepare`, `approve` and `withdraw` are of a close by two persons. `reopen` needs
+ * its reason as the note of the audit event.
+ */
+export type CloseStep = 'close' | 'check' | 'prepare' | 'approve' | 'withdraw' | 'reopen';
+
+/** What is in the way of a step, apart from open days. */
+export interface Obstacle extends Pick<OpenDay, 'why' | 'todo' | 'who'> {
+  readonly cause:
+    'store' | 'not-prepared' | 'prepared' | 'own-preparation' | 'changed' | 'not-seen' | 'not-closed';
 }
 
 /** What closing works with. */
@@ -148,6 +165,8 @@ export interface CloseOptions {
   readonly signingKey: SigningKey | null;
   readonly zone: string;
   readonly now: () => Date;
+  /** Whether one person prepares a month and another one approves it. Left out: one person closes it. */
+  readonly needsApproval?: boolean;
 }
 
 export type CloseResult =
@@ -155,14 +174,31 @@ export type CloseResult =
   | { readonly kind: 'closed'; readonly close: StoredClose; readonly adjustments: readonly Adjustment[] }
   /** It was closed before, and no statement changed since. `openDays` are those that the close does not name. */
   | { readonly kind: 'already'; readonly close: StoredClose; readonly openDays: readonly OpenDay[] }
-  /** Days are open, so it was not closed. */
-  | { readonly kind: 'open'; readonly openDays: readonly OpenDay[] }
-  | { readonly kind: 'empty' };
+  /** Days are open, so it was not closed; `others` is what else is in the way. */
+  | {
+      readonly kind: 'open';
+      readonly openDays: readonly OpenDay[];
+      readonly others: readonly Obstacle[];
+      readonly seen: string;
+    }
+  /** Nothing of it is published. */
+  | { readonly kind: 'empty'; readonly openDays: readonly OpenDay[] }
+  /** No day is open, or there is a reason, and something else is in the way. */
+  | { readonly kind: 'refused'; readonly others: readonly Obstacle[]; readonly seen?: string }
+  /** It was only checked, and nothing is in the way. */
+  | { readonly kind: 'ready'; readonly seen: string }
+  | { readonly kind: 'prepared'; readonly preparation: Preparation }
+  /** `by` prepared it. */
+  | { readonly kind: 'withdrawn'; readonly by: string }
+  /** After the close of this number. */
+  | { readonly kind: 'reopened'; readonly number: number };
 
 /** Closed months, with what is published of them. */
 export interface Closes {
   /** By merchant, month and number. */
   readonly list: (db: Db, filter: CloseFilter) => Promise<MonthClose[]>;
+  /** The months that wait for approval, by merchant and month. */
+  readonly preparations: (db: Db, filter: CloseFilter) => Promise<Preparation[]>;
   readonly ofMonth: (db: Db, merchantNo: string, month: string) => Promise<ClosesOfMonth>;
   /** What a close froze; null if there is no such close. */
   readonly frozen: (
@@ -178,7 +214,7 @@ export interface Closes {
     db: Db,
     merchants: readonly string[],
   ) => Promise<ReadonlyMap<string, readonly Adjustment[]>>;
-  /** Closes a month. Throws `StatementDamaged` where the store holds another file in place of one of its closes. */
+  /** Closes a month, or does another step about it. Throws `StatementDamaged` where the store holds another file in place of one of its closes. */
   readonly close: (request: CloseRequest, options: CloseOptions) => Promise<CloseResult>;
   /** Writes again what the store lacks of the closes in [fromDay, toDay]. Throws what `repairFiles` throws. */
   readonly repair: (options: RepairOptions) => Promise<RepairedFile[]>;

@@ -16,7 +16,7 @@ import {
   reasonsOfHeld,
 } from './verdict/finding-reasons.ts';
 import type { Window } from '../ledger/entry.ts';
-import type { Adjustment } from '../statements/closes.ts';
+import type { Adjustment, Preparation } from '../statements/closes.ts';
 import type { HistoricalComparison } from '../store/historical-days.ts';
 import type { OpenRange } from './coverage.ts';
 import { daysName, rangeName } from './verdict/judge.ts';
@@ -144,6 +144,7 @@ export class StatusLists {
   readonly #missing = new First<string>(LINES_SHOWN_MAX);
   readonly #requested = new First<string>(LINES_SHOWN_MAX);
   readonly #adjusted = new First<string>(LINES_SHOWN_MAX);
+  readonly #prepared = new First<string>(LINES_SHOWN_MAX);
   readonly #differing = new First<string>(LINES_SHOWN_MAX);
   readonly #held = new First<string>(LINES_SHOWN_MAX);
   /** A notice about two merchants is in the status of both. */
@@ -154,11 +155,15 @@ export class StatusLists {
     this.#zone = zone;
   }
 
-  add({ merchantNo, missing, requested, adjustments, notices, discrepancies, held }: MerchantStatus): void {
+  add(status: MerchantStatus): void {
+    const { merchantNo, missing, requested, adjustments, preparations, notices, discrepancies, held } =
+      status;
     const zone = this.#zone;
     for (const span of missing) this.#missing.add(() => `${merchantNo} ${spanText(span, zone)}: ${span.why}`);
     for (const range of requested) this.#requested.add(() => requestedText(range, zone));
     for (const one of adjustments) this.#adjusted.add(() => adjustmentText(one));
+    for (const one of preparations)
+      this.#prepared.add(() => preparationText(one, (at) => wallSecond(at.getTime(), zone)));
     for (const one of discrepancies) {
       const { what, todo } = reasonOfDiscrepancy(one);
       this.#differing.add(() => `${what}: ${todo}`);
@@ -192,6 +197,7 @@ export class StatusLists {
         'closed months that were adjusted (`daybook close YYYY-MM --merchant NO` makes the next close):',
         this.#adjusted,
       ],
+      ['months that wait for approval (`daybook close YYYY-MM --merchant NO --approve`):', this.#prepared],
       ['noticed in the last 31 days, each reported once:', new First(LINES_SHOWN_MAX, this.#notices)],
       ['proven days, days with figures and days with a statement differ:', this.#differing],
       ['held entries: a person has to confirm that they are gone:', this.#held],
@@ -239,6 +245,12 @@ export function adjustmentText({ merchantNo, month, number, currency, day, ...on
       : `from revision ${frozenRevision} to ${revision} (${reason ?? 'entries changed'})`;
   return `adjusts close ${number} of ${month}: ${merchantNo} ${currency} ${day} ${what}`;
 }
+
+export const preparationText = (
+  { merchantNo, month, by, at }: Preparation,
+  atText: (at: Date) => string,
+): string =>
+  `${month} of ${merchantNo}: prepared by ${by} at ${atText(at)}, waits for approval by another person`;
 
 /** `2026-01-01 to 2026-02-28: total of 1234 confirmed on ..., 300 of 1234 entries re-read since ...`. */
 function historicalDaysText(

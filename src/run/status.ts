@@ -9,7 +9,7 @@ import { ALL_TIME, subtractWindows } from '../ledger/window.ts';
 import { unreadableByMerchant } from '../store/quarantine.ts';
 import { countOpenBreaks, isNewSince } from '../store/breaks/breaks.ts';
 import { part } from '../options/all.ts';
-import type { Adjustment } from '../statements/closes.ts';
+import type { Adjustment, Preparation } from '../statements/closes.ts';
 import { latenessMeasured, measuredOf } from '../store/lateness.ts';
 import { notJoined } from '../store/merchants.ts';
 import { noticesByMerchant, noticesSince, type KnownNotice } from '../store/notices.ts';
@@ -47,6 +47,8 @@ export interface MerchantStatus
   readonly olderDays: HistoricalComparison | null;
   /** Statements of closed months that are not the frozen ones, the newest months last. */
   readonly adjustments: readonly Adjustment[];
+  /** Months that wait for approval. */
+  readonly preparations: readonly Preparation[];
   readonly lateness: Lateness;
   readonly tooOld: boolean;
 }
@@ -114,6 +116,7 @@ async function foundOf(
     olderDays: historicalComparisons(db, merchants),
     measured: latenessMeasured(db, merchants, dayOf(now.getTime(), zone)),
     adjusted: adjustmentsOf(db, merchants),
+    prepared: (part('closes')?.preparations(db, { merchants }) ?? Promise.resolve([])).then(byMerchant),
     discrepancies: discrepanciesOf(db, merchants, zone).then(byMerchant),
     held: heldDaysOf(db, merchants).then(byMerchant),
   });
@@ -170,6 +173,7 @@ function statusOfMerchant(
     notices: found.notices.get(merchantNo) ?? [],
     olderDays: found.olderDays.get(merchantNo) ?? null,
     adjustments: found.adjusted.get(merchantNo) ?? [],
+    preparations: found.prepared.get(merchantNo) ?? [],
     discrepancies: found.discrepancies.get(merchantNo) ?? [],
     held: found.held.get(merchantNo) ?? [],
     lateness: latenessOf(measuredOf(found.measured, merchantNo), dayOf(now.getTime(), zone)),

@@ -129,6 +129,8 @@ export const settingsSchema = z.strictObject({
       .someOf(PUBLISHABLE)
       .default([ALWAYS_PUBLISHED])
       .meta(notes(PUBLISHABLE.join(','))),
+    /** `required`: one person prepares the close of a month, and another one approves it. */
+    closeApproval: value.oneOf(['none', 'required']).default('none').meta(notes('required')),
     currencies: list.currencyUnits().default({}).meta(notes('{"CNH":2}')),
     scheduleNightly: value.cronExpression().default('30 1 * * *').meta(notes('30 1 * * *')),
     scheduleResweep: value.cronExpression().default('30 13 * * *').meta(notes('30 13 * * *')),

@@ -2,6 +2,13 @@
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { Problem, ReadManifest, VerifiedFile } from './verify-days.ts';
 
+/** Who did something about a month, when, and what they said about it. */
+export interface Deed {
+  readonly by: string;
+  readonly at: Date;
+  readonly note: string | null;
+}
+
 /** A close as it is stored. */
 export interface MonthClose {
   readonly merchantNo: string;
@@ -17,9 +24,35 @@ export interface MonthClose {
   /** How many days of its accounts were open. */
   readonly openDays: number;
   readonly statements: number;
+  /** Who prepared it, where another person approved it; `by` is the one who approved. */
+  readonly prepared: Deed | null;
+  /** Who reopened the month after it, with the reason as its note. */
+  readonly reopened: Deed | null;
   readonly objectKey: string;
   readonly sha256: string;
 }
+
+/** The close that is in force, of all closes of a month in order: the last one, unless the month was reopened. */
+export function inForce<Close extends Pick<MonthClose, 'reopened'>>(
+  closes: readonly Close[],
+): Close | undefined {
+  const last = closes.at(-1);
+  return last?.reopened === null ? last : undefined;
+}
+
+/** A month that a person prepared, and that waits for approval by another person. */
+export interface Preparation extends Deed {
+  readonly merchantNo: string;
+  /** `2026-03`. */
+  readonly month: string;
+  /** Why it is to be closed though days are open; null where none is. */
+  readonly despite: string | null;
+}
+
+/** How many account days these are: a day may be named for several causes. */
+export const countDays = (
+  openDays: readonly { readonly currency: string; readonly day: BusinessDay }[],
+): number => new Set(openDays.map(({ currency, day }) => `${currency} ${day}`)).size;
 
 /** The same with the texts of its files. */
 export interface StoredClose extends MonthClose {
@@ -47,6 +80,8 @@ export interface CloseFilter {
   readonly merchants: readonly string[] | null;
   /** `2026-03`. */
   readonly month?: string | undefined;
+  /** Also of months that were reopened: what changed since their last close. */
+  readonly withReopened?: true;
 }
 
 /** The last close of a month, with what changed since. */

@@ -11,7 +11,7 @@ import type { DB } from '../store/engine/schema.ts';
 import { part } from '../options/all.ts';
 import { summariesOfDay, type StatementRow } from '../store/statements/statements.ts';
 import { manifestOfDay, type ManifestRow } from '../store/statements/stored-files.ts';
-import type { ClosesOfMonth } from './closes.ts';
+import { inForce, type ClosesOfMonth } from './closes.ts';
 import { fetchStatement, inFormat, StatementDamaged } from './fetch.ts';
 import { CSV } from './formats/csv.ts';
 import { FormatTooSmall, type StatementFormat } from './formats/format.ts';
@@ -81,9 +81,10 @@ export async function merchantMonth(
   const zone = days.findLast((one) => one.zone !== undefined)?.zone ?? null;
   const accounts = await withOpenDays(sources, month, found.accounts, zone);
   const closed = await part('closes')?.ofMonth(db, merchantNo, month.name);
-  const last = closed?.closes.at(-1);
-  if (closed === undefined || last === undefined) return { accounts, files };
+  const last = inForce(closed?.closes ?? []);
+  if (closed === undefined || closed.closes.length === 0) return { accounts, files };
   if (format.name === CSV.name && currencies === null) files.push(...closed.files.map(closeFile));
+  if (last === undefined) return { accounts, files };
   const adjusted = Map.groupBy(closed.adjustments, ({ currency }) => currency);
   return {
     accounts: accounts.map((account) => ({

@@ -24,7 +24,10 @@ export const judgedDays = (
 ): BusinessDay[] =>
   daysFromTo(from, to).filter((day) => day >= first || !covers(proven, dayWindow(day, zone)));
 
-/** A day of an account that is not proven and published, or has a break or an unreadable entry that no one cleared up. */
+/**
+ * A day of an account that is not proven and published, or has a break or an unreadable entry that no one cleared up. A
+ * day that has several causes, which do not follow from each other, is there once for each.
+ */
 export interface OpenDay {
   readonly currency: string;
   readonly day: BusinessDay;
@@ -32,22 +35,30 @@ export interface OpenDay {
     'not-over' | 'uncertified' | 'not-reconciled' | 'not-published' | 'broken' | 'unexplained' | 'unreadable';
   readonly why: string;
   readonly todo: string;
+  /** Who can do it: no one, as it only takes time; who runs daybook; or an operator, who decides about it. */
+  readonly who: 'no one' | 'command line' | 'operator';
+  /** What the balances differ by, in units of the currency, where that is the cause. */
+  readonly amount?: string;
+  /** The breaks that are the cause. */
+  readonly breaks?: readonly number[];
 }
 
-type Why = Pick<OpenDay, 'cause' | 'why' | 'todo'>;
+type Why = Omit<OpenDay, 'currency' | 'day'>;
 
 /**
- * Open days as they are reported to a person: those of one account and cause together. Days that are broken or not
- * published are together only if their reason is the same.
+ * Open days as they are reported to a person: those of one account and cause together. Days that are broken, not
+ * published or unexplained are together only if their reason is the same.
  */
-export const openGroups = <Open extends Pick<OpenDay, 'currency' | 'cause' | 'why'>>(
+export const openGroups = <Open extends Pick<OpenDay, 'currency' | 'cause' | 'why' | 'amount'>>(
   openDays: readonly Open[],
 ): (readonly Open[])[] =>
   [...Map.groupBy(openDays, ({ currency, cause }) => `${currency} ${cause}`).values()].flatMap((days) =>
-    BY_REASON.includes(days[0]!.cause) ? [...Map.groupBy(days, ({ why }) => why).values()] : [days],
+    BY_REASON.includes(days[0]!.cause)
+      ? [...Map.groupBy(days, ({ why, amount }) => `${why} ${amount}`).values()]
+      : [days],
   );
 
-const BY_REASON: readonly OpenDay['cause'][] = ['broken', 'not-published'];
+const BY_REASON: readonly OpenDay['cause'][] = ['broken', 'not-published', 'unexplained'];
 
 /** Why a day that is over and read completely is not published as it now stands. */
 export const unpublishedText = (hasStatement: boolean): string =>
@@ -97,27 +108,41 @@ export const openDaysIn = (
     const unexplained = unexplainedDays(account);
     const days = judgedDays(month, known.firstDay ?? month.from, proven, clock.zone);
     return days.flatMap((day) => {
-      const open = whyOpen(account, day, known, clock) ?? unexplained.get(day) ?? null;
-      return open === null ? [] : [{ currency: account.currency, day, ...open }];
+      const unproven = whyUnproven(account, day, known, clock);
+      // A statement that is to be replaced is judged once it is.
+      const isCurrent = unproven?.cause !== 'not-reconciled' && unproven?.cause !== 'not-published';
+      const causes = [
+        unproven,
+        whyBroken(dayWindow(day, clock.zone), known),
+        isCurrent ? unexplained.get(day) : null,
+        whyUnreadable(dayWindow(day, clock.zone), known),
+      ];
+      return causes.flatMap((why) => (why ? [{ currency: account.currency, day, ...why }] : []));
     });
   });
 
 /** By day, why statements of the account do not lead from one to the next though none of them has a break there. */
 function unexplainedDays({ merchantNo, statements }: AccountMonth): ReadonlyMap<BusinessDay, Why> {
   const found = new Map<BusinessDay, Why>();
-  const note = (day: BusinessDay, from: BusinessDay, why: string): void => {
+  const note = (day: BusinessDay, from: BusinessDay, amount: string, why: string): void => {
     const todo = `\`daybook run --from ${from} --to ${day} --merchant ${merchantNo}\``;
-    found.set(day, { cause: 'unexplained', why, todo });
+    found.set(day, { cause: 'unexplained', why, todo, who: 'command line', amount });
   };
   for (const [at, one] of statements.entries()) {
     const before = statements[at - 1];
     if (one.break_count === 0 && compareAmounts(missingNetIn(one), '0') !== 0)
-      note(one.day, one.day, 'opening plus credits minus debits is not the closing, and no break says why');
+      note(
+        one.day,
+        one.day,
+        negated(missingNetIn(one)),
+        'opening plus credits minus debits is not the closing, and no break says why',
+      );
     if (before === undefined || before.break_count + one.break_count > 0) continue;
     if (compareAmounts(before.closing, one.opening) !== 0)
       note(
         one.day,
         before.day,
+        subtractAmounts(one.opening, before.closing),
         `it opens on ${moneyText(one.opening, one.currency)}, ${before.day} closed on ${moneyText(before.closing, one.currency)}, and no break says why`,
       );
   }
@@ -127,44 +152,58 @@ function unexplainedDays({ merchantNo, statements }: AccountMonth): ReadonlyMap<
 const missingNetIn = ({ opening, credit_total, debit_total, closing }: StatementRow): string =>
   subtractAmounts(subtractAmounts(addAmounts(opening, credit_total), debit_total), closing);
 
-/** Null for a day that is proven, published, without an open break, and readable completely. */
-function whyOpen(
+const negated = (amount: string): string => subtractAmounts('0', amount);
+
+/** The first step that the day lacks until it is published: each waits for the one before. Null where it lacks none. */
+function whyUnproven(
   { merchantNo, unpublished, statements }: AccountMonth,
   day: BusinessDay,
-  known: AccountFacts,
+  { certified, changed }: AccountFacts,
   { zone, now }: Clock,
 ): Why | null {
-  const { certified, changed, unreadable } = known;
   const window = dayWindow(day, zone);
   const flags = `--from ${day} --to ${day} --merchant ${shellWord(merchantNo)}`;
+  const byCommand = { who: 'command line' } as const;
   if (now.getTime() <= window.endMs) {
     const why = `the day is not over before ${wallSecond(window.endMs + 1, zone)} (${zone})`;
-    return { cause: 'not-over', why, todo: 'close the month once it is over' };
+    return { cause: 'not-over', why, todo: 'close the month once it is over', who: 'no one' };
   }
   if (!covers(certified, window)) {
     const why = 'the day was not read completely';
-    return { cause: 'uncertified', why, todo: `\`daybook run ${flags}\`` };
+    return { cause: 'uncertified', why, todo: `\`daybook run ${flags}\``, ...byCommand };
   }
   const changedFrom = [...changed].sort()[0];
   if (changedFrom !== undefined && changedFrom <= day) {
     const why = `entries of ${changedFrom} changed since the figures were made`;
-    return { cause: 'not-reconciled', why, todo: `\`daybook run ${flags}\`` };
+    return { cause: 'not-reconciled', why, todo: `\`daybook run ${flags}\``, ...byCommand };
   }
+  if (!unpublished.includes(day)) return null;
+  const why = unpublishedText(statements.some((row) => row.day === day));
+  return { cause: 'not-published', why, todo: `\`daybook publish ${flags}\``, ...byCommand };
+}
+
+function whyBroken(window: Window, known: AccountFacts): Why | null {
   const breaks = openBreaksOn(known, window);
-  const [first] = breaks;
-  if (first !== undefined) {
-    const why = `its balance chain is broken: ${breaks.map((one) => `break ${one.id}`).join(', ')}`;
-    const todo = `\`daybook breaks show ${first.id}\`, then \`breaks resolve ${first.id} --note TEXT\``;
-    return { cause: 'broken', why, todo };
-  }
-  if (unpublished.includes(day)) {
-    const why = unpublishedText(statements.some((row) => row.day === day));
-    return { cause: 'not-published', why, todo: `\`daybook publish ${flags}\`` };
-  }
-  if (!unreadable.some((span) => overlaps(span, window))) return null;
+  const [first, ...others] = breaks;
+  if (first === undefined) return null;
   return {
-    cause: 'unreadable',
-    why: 'an entry of this day could not be read',
-    todo: '`daybook quarantine`, then `quarantine acknowledge ID --note TEXT`',
+    cause: 'broken',
+    why: `its balance chain is broken: ${breaks.map((one) => `break ${one.id}`).join(', ')}`,
+    todo:
+      `\`daybook breaks show ${first.id}\`, then \`breaks resolve ${first.id} --note TEXT\`` +
+      (others.length === 0 ? '' : '; the same for each other break'),
+    who: 'operator',
+    amount: breaks.map(({ amount }) => amount).reduce(addAmounts),
+    breaks: breaks.map(({ id }) => id),
   };
 }
+
+const whyUnreadable = (window: Window, { unreadable }: AccountFacts): Why | null =>
+  unreadable.some((span) => overlaps(span, window))
+    ? {
+        cause: 'unreadable',
+        why: 'an entry of this day could not be read',
+        todo: '`daybook quarantine`, then `quarantine acknowledge ID --note TEXT`',
+        who: 'operator',
+      }
+    : null;

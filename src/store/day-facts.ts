@@ -25,6 +25,8 @@ interface DayFact {
 /** An open break, with the time from the entry before it to the entry after it. */
 interface OpenBreak extends Window {
   readonly id: number;
+  /** The balance found minus the one expected, in units of the currency. */
+  readonly amount: string;
 }
 
 /** What is known of an account's days in a range. */
@@ -97,7 +99,8 @@ export async function dayFacts(
     SELECT 'revised', nth::int, day, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, "withoutMs"
     FROM (${revisedSinceDownload({ from, to, by: by?.name ?? null })}) AS revised
     UNION ALL
-    SELECT 'break', nth::int, NULL, NULL, NULL, NULL, NULL, NULL, NULL, d.id, d.begin_ms, d.end_ms
+    SELECT 'break', nth::int, NULL, NULL, NULL, NULL, NULL, NULL,
+      d.found_balance - d.expected_balance, d.id, d.begin_ms, d.end_ms
     FROM asked JOIN continuity_break d ON ${OF_ASKED} AND d.status = 'open'
       AND d.begin_ms <= asked.end_ms AND d.end_ms >= asked.begin_ms
     UNION ALL
@@ -132,7 +135,7 @@ interface FactRow {
   readonly revision: number | null;
   readonly isDue: boolean | null;
   readonly isRestarted: boolean | null;
-  /** Of kind `day` its closing, of kind `first` its opening. */
+  /** Of kind `day` its closing, of kind `first` its opening, of kind `break` its difference. */
   readonly amount: string | null;
   /** Of kind `break` alone. */
   readonly id: number | null;
@@ -164,8 +167,8 @@ function factsOf(account: Account, rows: readonly FactRow[], by: Downloader | nu
         by !== null && isRevisedSince({ day: day!, withoutMs: endMs }, by) ? [day!] : [],
       ),
     ),
-    openBreaks: of('break').map(({ id, beginMs, endMs }) => ({
-      ...{ id: id!, beginMs: beginMs!, endMs: endMs! },
+    openBreaks: of('break').map(({ id, amount, beginMs, endMs }) => ({
+      ...{ id: id!, amount: amount!, beginMs: beginMs!, endMs: endMs! },
     })),
     unreadable: spans('unreadable'),
     acknowledged: spans('acknowledged'),

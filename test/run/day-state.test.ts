@@ -33,7 +33,7 @@ test.each<[ReturnType<typeof dayState>, string, AccountFacts, string]>([
   [
     'broken',
     'with an open break',
-    of({ openBreaks: [{ id: 1, ...window(DAY) }] }, { verdict: 'broken' }),
+    of({ openBreaks: [{ id: 1, amount: '1', ...window(DAY) }] }, { verdict: 'broken' }),
     DAY,
   ],
   ['explained', 'with a break that is not open any more', of({}, { verdict: 'broken' }), DAY],

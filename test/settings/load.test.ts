@@ -84,6 +84,7 @@ describe('settings that are accepted', () => {
       dataDir: '/srv/books/.daybook',
       secretKeys: [],
       signingKey: null,
+      closeApproval: 'none',
       statementFormats: ['csv'],
       schedule: {
         nightly: '30 1 * * *',
@@ -232,6 +233,7 @@ describe('settings that are accepted', () => {
         { id: 'k1', key: Buffer.from(KEY, 'base64') },
       ],
       signingKey: null,
+      closeApproval: 'none',
       statementFormats: ['csv'],
       schedule: { nightly: '0 3 * * *', resweep: '0 12 * * 1', reference: '0 4 * * *', zone: 'UTC' },
       workers: 'queue',

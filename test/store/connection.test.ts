@@ -103,6 +103,7 @@ describe('a PostgreSQL server', () => {
       '0063_program_versions',
       '0064_store_turns',
       '0067_repeats',
+      '0069_close_approval',
     ]);
     await assertMigrated(empty.db);
     await empty.close();

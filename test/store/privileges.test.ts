@@ -105,16 +105,17 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
       'changed_day, continuity_break, day_entries, daybook_account_days, daybook_coverage, daybook_open_breaks, ' +
       'daybook_queue.job, daybook_statements, event, installation, kysely_migration, lateness_count, lease, ledger_cursor, ' +
       'ledger_entry, ledger_entry_version, merchant (added_at, joined_at, merchant_no, status), month_close, ' +
-      'quarantined_entry (acknowledged_at, batch_no, begin_ms, currency, end_ms, fingerprint, first_seen_at, id, ' +
+      'month_preparation, quarantined_entry (acknowledged_at, batch_no, begin_ms, currency, end_ms, fingerprint, first_seen_at, id, ' +
       'merchant_no, note, occurrences, reason, released_at, run_id, span), reference_item, reference_list, run, ' +
       'secret_key_check, statement, sync_window, task',
     'USAGE: schema daybook_queue, schema public',
   ],
   daybook_pages: [
+    'DELETE, INSERT, SELECT: month_preparation',
     'INSERT, SELECT: month_close',
     'INSERT: task (figures, from_day, kind, merchant_no, number, requested_at, state, to_day)',
     'SELECT: account_day, continuity_break, quarantined_entry (raw)',
-    'UPDATE: account_day (publish_due), continuity_break (closed_at, note, status), month_close (signature), task (finished_at, state)',
+    'UPDATE: account_day (publish_due), continuity_break (closed_at, note, status), month_close (reopened_event_id, signature), task (finished_at, state)',
     'USAGE: repeat_number, schema public',
   ],
   daybook_inbox: [
@@ -134,6 +135,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
       'daybook_queue.job, daybook_queue.job_common, daybook_queue.job_dependency, daybook_queue.queue, ' +
       'daybook_queue.queue_stats, daybook_queue.schedule, daybook_queue.subscription, daybook_queue.version, ' +
       'daybook_queue.warning, event, sync_window',
+    'DELETE, INSERT, SELECT: month_preparation',
     'EXECUTE: functions of daybook_queue',
     'INSERT, SELECT, UPDATE: account_day, artifact, certified_span, continuity_break, day_entries, lateness_count, lease, ' +
       'ledger_cursor, ledger_entry, ledger_entry_version, merchant, platform_hold, quarantined_entry, reference_item, ' +
@@ -141,7 +143,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
     'INSERT, SELECT: month_close, secret_key_check',
     'INSERT: audit_event (at, by_whom, command, note, subject)',
     'SELECT: audit_event, changed_day, installation, kysely_migration, kysely_migration_lock',
-    'UPDATE: installation (clock_off, clock_off_at, id, nights_checked_at, runs_checked_at, store_turn, store_turn_next), month_close (signature)',
+    'UPDATE: installation (clock_off, clock_off_at, id, nights_checked_at, runs_checked_at, store_turn, store_turn_next), month_close (reopened_event_id, signature)',
     'USAGE: backfill_number, range_number, repeat_number, schema daybook_queue, schema public',
   ],
   daybook_prune: [

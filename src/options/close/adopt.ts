@@ -2,14 +2,16 @@
 import { sha256Of } from '../../host/sha256.ts';
 import { readText } from '../../objects/object-store.ts';
 import type { AdoptOptions, AdoptReport } from '../../statements/adopt.ts';
+import { countDays } from '../../statements/closes.ts';
 import { SIGNATURE_EXTENSION } from '../../statements/keys.ts';
 import { monthOf } from '../../statements/month.ts';
 import { contradicts, signatureIn } from '../../statements/write-manifest.ts';
 import { recordAuditEvent } from '../../store/audit.ts';
+import type { Trx } from '../../store/engine/database.ts';
 import { writeTransaction } from '../../store/engine/write-transaction.ts';
 import { listStatements } from '../../store/statements/statements.ts';
 import { parseClose, type CloseFile } from './close-file.ts';
-import { closesOfMonth, noteLateOf, storeClose, type FrozenStatement } from './stored.ts';
+import { closesOfMonth, noteLateOf, storeClose, storeReopening, type FrozenStatement } from './stored.ts';
 import { problemsInClose } from './verify.ts';
 
 interface Found {
@@ -68,9 +70,28 @@ async function adoptClose({ key, text, close }: Found, options: AdoptOptions): P
   await writeTransaction(db, await leaseOf(merchantNo), async (trx) => {
     const auditEvent = { by, command: 'close', subject: `${merchantNo} ${month}`, note: note ?? undefined };
     const auditEventId = await recordAuditEvent(trx, auditEvent, new Date(close.closedAt));
-    const row = { merchantNo, month, number, despite, openDays: close.openDays.length, objectKey: key };
-    await storeClose(trx, { ...row, sha256, content: text, signature, auditEventId }, statements);
+    const preparedEventId =
+      close.prepared === undefined ? null : await recordDeed(trx, close, 'close --prepare', close.prepared);
+    const row = { merchantNo, month, number, despite, openDays: countDays(close.openDays), objectKey: key };
+    const events = { auditEventId, preparedEventId };
+    await storeClose(trx, { ...row, ...events, sha256, content: text, signature }, statements);
+    if (close.reopened !== undefined) {
+      const reopenedId = await recordDeed(trx, close, 'close --reopen', close.reopened);
+      await storeReopening(trx, { merchantNo, month, number: number - 1 }, reopenedId);
+    }
     await noteLateOf(trx, { merchantNo, month: from, number });
   });
   return null;
 }
+
+const recordDeed = (
+  trx: Trx,
+  { merchantNo, month }: CloseFile,
+  command: string,
+  { by, at, note }: NonNullable<CloseFile['prepared']>,
+): Promise<number> =>
+  recordAuditEvent(
+    trx,
+    { by, command, subject: `${merchantNo} ${month}`, note: note ?? undefined },
+    new Date(at),
+  );

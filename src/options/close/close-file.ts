@@ -1,5 +1,5 @@
 /** The file of a closed month: the frozen list of statements, who closed it, when and why. No package, as `verify.mjs` reads it. */
-import type { Adjustment, MonthClose } from '../../statements/closes.ts';
+import type { Adjustment, Deed, MonthClose } from '../../statements/closes.ts';
 import {
   missingNetOf,
   sumOfDays,
@@ -47,6 +47,20 @@ export interface ClosedStatement extends FrozenStatement, ClosedFigures {
 /** `frozenRevision` is the one that the close before froze. */
 type ClosedAdjustment = Pick<Adjustment, 'currency' | 'day' | 'frozenRevision' | 'revision' | 'reason'>;
 
+interface DeedInFile {
+  readonly by: string;
+  readonly at: string;
+  readonly note: string | null;
+}
+
+/** Names are compared without case and blanks, which a person may type differently. */
+export const isSamePerson = (one: string, other: string): boolean => personKey(one) === personKey(other);
+
+const personKey = (name: string): string => name.normalize('NFKC').replace(/\s+/g, '').toLowerCase();
+
+/** A deed as the file has it. */
+export const deedInFile = ({ by, at, note }: Deed): DeedInFile => ({ by, at: at.toISOString(), note });
+
 export interface CloseFile extends Pick<
   MonthClose,
   'merchantNo' | 'month' | 'number' | 'by' | 'note' | 'despite'
@@ -58,6 +72,10 @@ export interface CloseFile extends Pick<
   readonly accounts: readonly ClosedAccount[];
   readonly statements: readonly ClosedStatement[];
   readonly adjustments: readonly ClosedAdjustment[];
+  /** Who prepared it, where `by` approved it as another person. */
+  readonly prepared?: DeedInFile;
+  /** Who reopened the month after the close before, and why. */
+  readonly reopened?: DeedInFile;
   /** Days that were open, where it was closed despite them. */
   readonly openDays: readonly Pick<OpenDay, 'currency' | 'day' | 'cause'>[];
 }
@@ -80,6 +98,11 @@ const matches =
   (pattern: RegExp): Checks =>
   (value) =>
     typeof value === 'string' && pattern.test(value);
+const isInstant: Checks = (value) => typeof value === 'string' && !Number.isNaN(Date.parse(value));
+const orLeftOut =
+  (isValid: Checks): Checks =>
+  (value) =>
+    value === undefined || isValid(value);
 const orNull =
   (isValid: Checks): Checks =>
   (value) =>
@@ -97,15 +120,19 @@ const [isDigest, isAmount, isDay] = [matches(SHA256), matches(AMOUNT), matches(D
 const COUNTS = { creditCount: isCount, debitCount: isCount, breaks: isCount };
 const SUMS = { creditTotal: isAmount, debitTotal: isAmount };
 
+const DEED = { by: isText, at: isInstant, note: orNull(isText) };
+
 const isCloseFile = recordOf({
   format: (value) => value === CLOSE_FORMAT,
   merchantNo: isText,
   month: matches(/^\d{4}-(0[1-9]|1[0-2])$/),
   number: isPlace,
-  closedAt: (value) => typeof value === 'string' && !Number.isNaN(Date.parse(value)),
+  closedAt: isInstant,
   by: isText,
   note: orNull(isText),
   despite: orNull(isText),
+  prepared: orLeftOut(recordOf(DEED)),
+  reopened: orLeftOut(recordOf(DEED)),
   previous: orNull(recordOf({ number: isPlace, sha256: isDigest })),
   accounts: listOf(
     recordOf({

@@ -9,7 +9,7 @@ import {
   readText,
   type ObjectStore,
 } from '../../objects/object-store.ts';
-import type { StoredClose } from '../../statements/closes.ts';
+import { countDays, type StoredClose } from '../../statements/closes.ts';
 import { StatementDamaged } from '../../statements/fetch.ts';
 import { closeKey, fileOf } from '../../statements/keys.ts';
 import { accountMonths, type AccountMonth } from '../../statements/month.ts';
@@ -18,24 +18,34 @@ import { explainedOfEach } from '../../statements/summary.ts';
 import { figuresOf } from '../../store/account-days.ts';
 import { recordAuditEvent } from '../../store/audit.ts';
 import type { DB } from '../../store/engine/schema.ts';
-import type { CloseOptions, CloseRequest, CloseResult } from '../option.ts';
+import type { CloseOptions, CloseRequest, CloseResult, Obstacle } from '../option.ts';
+import {
+  approvalObstacles,
+  deletePreparation,
+  preparationOf,
+  reopen,
+  storePreparation,
+  withdraw,
+  type Draft,
+} from './approval.ts';
 import {
   CLOSE_FORMAT,
   closeText,
+  deedInFile,
   parseClose,
   type ClosedStatement,
   type CloseFile,
   closedAccount,
 } from './close-file.ts';
 import { filesOfClose } from './files.ts';
-import { adjustmentsOf, closesOfMonth, storeClose, storeCloseSignature } from './stored.ts';
+import { adjustmentsOf, claimClose, closesOfMonth, storeClose, storeCloseSignature } from './stored.ts';
 
 const TRIES_MAX = 3;
 const UNIQUE_VIOLATION = '23505';
 const SERIALIZATION_FAILURE = '40001';
 
 /**
- * Closes a merchant's month. Closing it again changes nothing while its statements are the frozen ones, but makes sure
+ * Closes a merchant's month, or does another step about it. Closing it again changes nothing while its statements are the frozen ones, but makes sure
  * that its files are in the store and signed, those of earlier closes too. After a revision it makes the next close, which names the one before. Throws
  * `StatementDamaged` if the store holds another file in its place, and what database and store throw.
  */
@@ -55,10 +65,12 @@ export async function closeMonth(request: CloseRequest, options: CloseOptions): 
 async function frozen(request: CloseRequest, options: CloseOptions): Promise<CloseResult> {
   for (let tries = 1; ; tries += 1) {
     try {
-      return await options.db
+      const result = await options.db
         .transaction()
         .setIsolationLevel('repeatable read')
-        .execute((trx) => freeze(trx, request, options));
+        .execute((trx) => taken(trx, request, options));
+      const isOvertaken = 'others' in result && result.others.some(({ cause }) => cause === 'store');
+      if (!isOvertaken || tries === TRIES_MAX) return result;
     } catch (error) {
       const { code } = error as { readonly code?: unknown };
       // Another process may have closed it after this transaction began.
@@ -69,31 +81,82 @@ async function frozen(request: CloseRequest, options: CloseOptions): Promise<Clo
   }
 }
 
+const taken = (trx: Transaction<DB>, request: CloseRequest, options: CloseOptions): Promise<CloseResult> =>
+  request.step === 'withdraw'
+    ? withdraw(trx, request, options.now())
+    : request.step === 'reopen'
+      ? reopen(trx, request, options.now())
+      : freeze(trx, request, options);
+
 /** All that it reads is of one moment: a statement published later is an adjustment. */
 async function freeze(
   trx: Transaction<DB>,
-  { merchantNo, month, despite, auditEvent }: CloseRequest,
-  { objects, zone, now, signingKey }: CloseOptions,
+  request: CloseRequest,
+  options: CloseOptions,
 ): Promise<CloseResult> {
-  const clock: Clock = { zone, now: now() };
-  const before = (await closesOfMonth(trx, merchantNo, month.name)).at(-1);
-  const adjustments =
-    before === undefined ? [] : await adjustmentsOf(trx, { merchants: [merchantNo], month: month.name });
-  const { accounts } = await accountMonths(trx, merchantNo, month, null);
-  const openDays = await openDaysOf(trx, month, accounts, clock);
-  if (before !== undefined && adjustments.length === 0)
+  const { merchantNo, month, despite, step = 'close', seen: shown = null } = request;
+  const { objects, zone, now, needsApproval = false } = options;
+  const at = now();
+  const { before, accounts, adjustments, openDays } = await known(trx, request, { zone, now: at });
+  if (before?.reopened === null && adjustments.length === 0)
     return { kind: 'already', close: before, openDays: openedSince(before, openDays) };
-  if (accounts.every(({ statements }) => statements.length === 0)) return { kind: 'empty' };
-  if (openDays.length > 0 && despite === null) return { kind: 'open', openDays };
-  const number = (before?.number ?? 0) + 1;
-  const objectKey = closeKey(merchantNo, month.name, number);
-  await refuseUnknown(objects, objectKey);
+  if (accounts.every(({ statements }) => statements.length === 0)) return { kind: 'empty', openDays };
+  const draft = await draftOf(trx, request, zone, { before, accounts, adjustments, openDays });
+  const text = JSON.stringify(draft);
+  const seen = sha256Of(text);
+  const preparation = await preparationOf(trx, merchantNo, month.name);
+  const stored = await unknownClose(objects, closeKey(merchantNo, month.name, draft.number));
+  const others: Obstacle[] = [
+    ...approvalObstacles(request, needsApproval, preparation, draft),
+    ...(shown === null || shown === seen ? [] : [NOT_SEEN]),
+  ];
+  const isOfTwo = step === 'approve' || step === 'check';
+  const reason = openDays.length === 0 ? null : (despite ?? (isOfTwo ? preparation?.despite : null) ?? null);
+  const withStore = stored === null ? others : [...others, storeObstacle(stored)];
+  if (openDays.length > 0 && reason === null) return { kind: 'open', openDays, others: withStore, seen };
+  if (others.length > 0) return { kind: 'refused', others: withStore, seen };
+  if (stored !== null) throw stored;
+  if (step === 'check') return { kind: 'ready', seen };
+  if (step === 'prepare')
+    return {
+      kind: 'prepared',
+      preparation: await storePreparation(trx, { ...request, despite: reason }, text, at),
+    };
+  const close = await storedClose(trx, request, options, {
+    ...{ draft, at, before, despite: reason, preparation: step === 'approve' ? preparation : null },
+  });
+  return { kind: 'closed', close, adjustments };
+}
+
+const NOT_SEEN: Obstacle = {
+  cause: 'not-seen',
+  why: 'the month has changed since the page was shown',
+  todo: 'check what it shows now, and confirm again',
+  who: 'operator',
+};
+
+const storeObstacle = ({ message }: CloseUnknown): Obstacle => ({
+  ...{ cause: 'store', why: message, todo: '`daybook statements adopt`', who: 'command line' },
+});
+
+/** What is known of the month at one moment. */
+async function known(trx: Transaction<DB>, { merchantNo, month }: CloseRequest, clock: Clock) {
+  const before = (await closesOfMonth(trx, merchantNo, month.name)).at(-1);
+  const filter = { merchants: [merchantNo], month: month.name, withReopened: true } as const;
+  const adjustments = before === undefined ? [] : await adjustmentsOf(trx, filter);
+  const { accounts } = await accountMonths(trx, merchantNo, month, null);
+  return { before, adjustments, accounts, openDays: await openDaysOf(trx, month, accounts, clock) };
+}
+
+async function draftOf(
+  trx: Transaction<DB>,
+  { merchantNo, month }: CloseRequest,
+  zone: string,
+  { before, accounts, adjustments, openDays }: Awaited<ReturnType<typeof known>>,
+): Promise<Draft> {
   const frozen = await frozenStatements(trx, merchantNo, zone, accounts);
-  const file: CloseFile = {
-    format: CLOSE_FORMAT,
-    ...{ merchantNo, month: month.name, number },
-    closedAt: clock.now.toISOString(),
-    ...{ by: auditEvent.by, note: auditEvent.note ?? null, despite: openDays.length === 0 ? null : despite },
+  return {
+    ...{ merchantNo, month: month.name, number: (before?.number ?? 0) + 1 },
     previous: before === undefined ? null : { number: before.number, sha256: before.sha256 },
     accounts: accounts.map(({ currency }) => {
       const own = frozen.filter((one) => one.currency === currency);
@@ -105,35 +168,66 @@ async function freeze(
     })),
     openDays: openDays.map(({ currency, day, cause }) => ({ currency, day, cause })),
   };
-  const content = closeText(file);
-  const close: StoredClose = {
-    ...{ merchantNo, month: month.name, number, closedAt: clock.now },
-    ...{ by: file.by, note: file.note, despite: file.despite, openDays: openDays.length },
-    ...{ statements: file.statements.length, objectKey, sha256: sha256Of(content), content },
-    signature: signingKey === null ? null : signatureOf({ objectKey, content }, clock.now, signingKey),
+}
+
+/** Stores the close of what was drafted, in place of its preparation. */
+async function storedClose(
+  trx: Transaction<DB>,
+  { auditEvent }: CloseRequest,
+  { signingKey }: CloseOptions,
+  { draft, at, before, despite, preparation }: ToClose,
+): Promise<StoredClose> {
+  const { merchantNo, month, number, ...content } = draft;
+  const reopened = before?.reopened ?? null;
+  const file: CloseFile = {
+    format: CLOSE_FORMAT,
+    ...{ merchantNo, month, number },
+    closedAt: at.toISOString(),
+    ...{ by: auditEvent.by, note: auditEvent.note ?? null, despite },
+    ...(preparation !== null && { prepared: deedInFile(preparation) }),
+    ...(reopened !== null && { reopened: deedInFile(reopened) }),
+    ...content,
   };
-  await storeClose(
-    trx,
-    { ...close, auditEventId: await recordAuditEvent(trx, auditEvent, clock.now) },
-    file.statements,
-  );
-  return { kind: 'closed', close, adjustments };
+  const text = closeText(file);
+  const objectKey = closeKey(merchantNo, month, number);
+  const close: StoredClose = {
+    ...{ merchantNo, month, number, closedAt: at },
+    ...{ by: file.by, note: file.note, despite, openDays: countDays(file.openDays) },
+    prepared: preparation && { by: preparation.by, at: preparation.at, note: preparation.note },
+    ...{ reopened: null, statements: file.statements.length },
+    ...{ objectKey, sha256: sha256Of(text), content: text },
+    signature: signingKey === null ? null : signatureOf({ objectKey, content: text }, at, signingKey),
+  };
+  await deletePreparation(trx, merchantNo, month);
+  if (before !== undefined) await claimClose(trx, before);
+  const auditEventId = await recordAuditEvent(trx, auditEvent, at);
+  const preparedEventId = preparation?.auditEventId ?? null;
+  await storeClose(trx, { ...close, auditEventId, preparedEventId }, file.statements);
+  return close;
+}
+
+interface ToClose {
+  readonly draft: Draft;
+  readonly at: Date;
+  readonly before: StoredClose | undefined;
+  readonly despite: string | null;
+  readonly preparation: Awaited<ReturnType<typeof preparationOf>>;
 }
 
 /** The store has a close of this number that this database does not know: it was restored, or another one wrote it. */
 class CloseUnknown extends StatementDamaged {}
 
-/** Throws `CloseUnknown`. A store that does not answer now refuses the file later, which says the same. */
-async function refuseUnknown(objects: ObjectStore, key: string): Promise<void> {
+/** A store that does not answer now refuses the file later, which says the same. */
+async function unknownClose(objects: ObjectStore, key: string): Promise<CloseUnknown | null> {
   let found: string | null;
   try {
     found = await readText(objects, key);
   } catch (error) {
-    if (error instanceof ObjectStoreUnreachable || error instanceof ObjectStoreRefused) return;
+    if (error instanceof ObjectStoreUnreachable || error instanceof ObjectStoreRefused) return null;
     throw error;
   }
-  if (found === null) return;
-  throw new CloseUnknown(
+  if (found === null) return null;
+  return new CloseUnknown(
     `${objects.location}: ${key} is not what this database closed: another database closed the month, or this one was ` +
       'restored from before that. Nothing was closed now. `daybook statements adopt` takes that close over; if the file is ' +
       'no close of daybook, move it away.',

@@ -3,7 +3,7 @@ import type { Option } from '../option.ts';
 export const close: Option = {
   name: 'close',
   about: 'closing a month: its statements are frozen, and what changes later shows as an adjustment',
-  tables: ['month_close'],
+  tables: ['month_close', 'month_preparation'],
   docs: ['decisions/month-close.md'],
   commands: [
     {
@@ -15,6 +15,7 @@ export const close: Option = {
   ],
   closes: {
     list: async (...asked) => (await import('./stored.ts')).listCloses(...asked),
+    preparations: async (...asked) => (await import('./approval.ts')).listPreparations(...asked),
     ofMonth: async (...asked) => (await import('./files.ts')).closesWithFiles(...asked),
     frozen: async (...asked) => (await import('./files.ts')).frozenBy(...asked),
     closedMonths: async (...asked) => (await import('./stored.ts')).closedMonths(...asked),

@@ -1,6 +1,6 @@
 /**
  * Keeps closed months with the statements that each close froze, and finds what was revised since. Rows are never changed,
- * but for a signature that was missing.
+ * but for a signature that was missing and for the reopening.
  */
 import { sql, type RawBuilder } from 'kysely';
 import type { BusinessDay } from '../../ledger/entry.ts';
@@ -8,6 +8,7 @@ import type {
   Adjustment,
   ClosedMonth,
   CloseFilter,
+  Deed,
   MonthClose,
   StoredClose,
 } from '../../statements/closes.ts';
@@ -23,37 +24,57 @@ export interface FrozenStatement {
   readonly sha256: string;
 }
 
-const firstDay = (month: string): BusinessDay => `${month}-01`;
+export const firstDay = (month: string): BusinessDay => `${month}-01`;
 
-const ofMonth = (month: string | undefined): RawBuilder<boolean> =>
+export const ofMonth = (month: string | undefined): RawBuilder<boolean> =>
   month === undefined ? sql`true` : sql`month = ${firstDay(month)}::date`;
 
 const CLOSE_COLUMNS = sql`closed.merchant_no AS "merchantNo", to_char(closed.month, 'YYYY-MM') AS month, closed.number,
   audit_event.at AS "closedAt", audit_event.by_whom AS by, audit_event.note, closed.despite, closed.open_days AS "openDays",
-  (SELECT count(*)::int FROM jsonb_each(closed.frozen) AS account, jsonb_object_keys(account.value)) AS statements, closed.object_key AS "objectKey", closed.sha256`;
+  (SELECT count(*)::int FROM jsonb_each(closed.frozen) AS account, jsonb_object_keys(account.value)) AS statements, closed.object_key AS "objectKey", closed.sha256, to_jsonb(prepared) AS prepared, to_jsonb(reopened) AS reopened`;
 
-const FROM_CLOSED = sql`FROM month_close AS closed JOIN audit_event AS audit_event ON audit_event.id = closed.audit_event_id`;
+const deed = (id: RawBuilder<unknown>): RawBuilder<unknown> =>
+  sql`LEFT JOIN LATERAL (SELECT by_whom AS by, at, note FROM audit_event WHERE id = ${id})`;
 
-export const listCloses = (db: Db, { merchants, month }: CloseFilter) => rowsOf(db)<MonthClose>`
+const FROM_CLOSED = sql`FROM month_close AS closed JOIN audit_event AS audit_event ON audit_event.id = closed.audit_event_id
+  ${deed(sql`closed.prepared_event_id`)} AS prepared ON true ${deed(sql`closed.reopened_event_id`)} AS reopened ON true`;
+
+/** JSON has no instants. */
+const readDeed = (given: Deed | null): Deed | null => given && { ...given, at: new Date(given.at) };
+
+const readClose = <Close extends MonthClose>(row: Close): Close => ({
+  ...row,
+  prepared: readDeed(row.prepared),
+  reopened: readDeed(row.reopened),
+});
+
+export const listCloses = async (db: Db, { merchants, month }: CloseFilter): Promise<MonthClose[]> => {
+  const rows = await rowsOf(db)<MonthClose>`
     SELECT ${CLOSE_COLUMNS} ${FROM_CLOSED}
     WHERE ${ofMerchants(merchants, 'closed')} AND ${ofMonth(month)}
     ORDER BY closed.merchant_no, closed.month, closed.number`;
+  return rows.map(readClose);
+};
 
 export const closesOfMonth = (db: Db, merchantNo: string, month: string): Promise<StoredClose[]> =>
   closesOf(db, merchantNo, { from: month, to: month });
 
 /** The same of all its months from one to another. */
-export const closesOf = (
+export const closesOf = async (
   db: Db,
   merchantNo: string,
   { from, to }: { readonly from: string; readonly to: string },
-) => rowsOf(db)<StoredClose>`
+): Promise<StoredClose[]> => {
+  const rows = await rowsOf(db)<StoredClose>`
     SELECT ${CLOSE_COLUMNS}, closed.content, closed.signature ${FROM_CLOSED}
     WHERE closed.merchant_no = ${merchantNo} AND closed.month BETWEEN ${firstDay(from)}::date AND ${firstDay(to)}::date
     ORDER BY closed.month, closed.number`;
+  return rows.map(readClose);
+};
 
-type CloseToStore = Omit<StoredClose, 'closedAt' | 'by' | 'note' | 'statements'> & {
+type CloseToStore = Omit<StoredClose, 'closedAt' | 'by' | 'note' | 'statements' | 'prepared' | 'reopened'> & {
   readonly auditEventId: number;
+  readonly preparedEventId: number | null;
 };
 
 /** Throws a unique violation (23505) if somebody else stored a close of that number meanwhile. */
@@ -72,6 +93,7 @@ export async function storeClose(
       month: firstDay(month),
       number,
       audit_event_id: close.auditEventId,
+      prepared_event_id: close.preparedEventId,
       despite: close.despite,
       open_days: close.openDays,
       object_key: close.objectKey,
@@ -95,10 +117,33 @@ export async function storeCloseSignature(
       AND signature IS NULL`.execute(db);
 }
 
+/** Fails one of two who close the month again and reopen it at the same time: both change the close before. */
+export async function claimClose(
+  trx: Trx,
+  { merchantNo, month, number }: Pick<StoredClose, 'merchantNo' | 'month' | 'number'>,
+): Promise<void> {
+  await sql`
+    UPDATE month_close SET signature = signature
+    WHERE (merchant_no, month, number) = (${merchantNo}, ${firstDay(month)}::date, ${number})`.execute(trx);
+}
+
+/** Keeps who reopened the month after this close, which has to be its last one. Throws if somebody else did it meanwhile. */
+export async function storeReopening(
+  trx: Trx,
+  { merchantNo, month, number }: Pick<StoredClose, 'merchantNo' | 'month' | 'number'>,
+  auditEventId: number,
+): Promise<void> {
+  await sql`
+    UPDATE month_close SET reopened_event_id = ${auditEventId}
+    WHERE (merchant_no, month, number) = (${merchantNo}, ${firstDay(month)}::date, ${number})`.execute(trx);
+}
+
 const LAST_CLOSES = (filter: CloseFilter): RawBuilder<unknown> => sql`
-  SELECT DISTINCT ON (merchant_no, month) merchant_no, month, number, open_days, frozen FROM month_close
-  WHERE ${ofMerchants(filter.merchants)} AND ${ofMonth(filter.month)}
-  ORDER BY merchant_no, month, number DESC`;
+  SELECT * FROM (
+    SELECT DISTINCT ON (merchant_no, month) merchant_no, month, number, open_days, frozen, reopened_event_id
+    FROM month_close WHERE ${ofMerchants(filter.merchants)} AND ${ofMonth(filter.month)}
+    ORDER BY merchant_no, month, number DESC
+  ) AS last WHERE ${filter.withReopened ?? false} OR reopened_event_id IS NULL`;
 
 const IN_MONTH = sql`one.merchant_no = closed.merchant_no AND one.day >= closed.month
   AND one.day < (closed.month + interval '1 month')::date`;

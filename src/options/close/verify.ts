@@ -2,13 +2,19 @@
 import { basename, dirname, relative, sep } from 'node:path';
 import { sha256Of } from '../../host/sha256.ts';
 import { counted } from '../../ledger/text.ts';
-import type { CloseCheck, VerifiedClose } from '../../statements/closes.ts';
+import { countDays, type CloseCheck, type VerifiedClose } from '../../statements/closes.ts';
 import { CSV } from '../../statements/formats/csv.ts';
 import { closeKey, downloadedName, fileOf, isCloseFile } from '../../statements/keys.ts';
 import type { Manifest, ManifestStatement } from '../../statements/manifest.ts';
 import { groupedBy } from '../../statements/verify-chain.ts';
 import type { Problem, ReadManifest, VerifiedFile } from '../../statements/verify-days.ts';
-import { closedAccount, parseClose, type CloseFile, type ClosedStatement } from './close-file.ts';
+import {
+  closedAccount,
+  isSamePerson,
+  parseClose,
+  type CloseFile,
+  type ClosedStatement,
+} from './close-file.ts';
 import { checkedByRows, type ReplacedFile } from './rows.ts';
 
 /** What is wrong in the file under this path (its parts separated by `/`); nothing if it is as daybook makes it. */
@@ -16,6 +22,9 @@ export const problemsInClose = (path: string, close: CloseFile): string[] => [
   ...problemsWithPlace(path, close),
   ...problemsWithDays(close),
   ...problemsWithTotals(close),
+  ...(close.prepared !== undefined && isSamePerson(close.prepared.by, close.by)
+    ? [`${close.by} prepared and approved it, which takes two persons`]
+    : []),
 ];
 
 const IN_STORE = /(^|\/)merchant=[^/]*\/close=[^/]*\/[^/]*$/;
@@ -178,7 +187,7 @@ export function verifyCloses(
     if (missing.length > 0) problems.push({ path, problem: frozenNotHere(missing) });
     const { merchantNo, month, number, despite, openDays, statements } = close;
     return {
-      ...{ path, merchantNo, month, number, despite, openDays: openDays.length },
+      ...{ path, merchantNo, month, number, despite, openDays: countDays(openDays) },
       ...{ statements: statements.length, compared, byHash },
       adjusted: isLast ? adjusted : [],
       missing: missing.map(({ currency, day, revision: frozenRevision }) => ({

@@ -10,7 +10,7 @@ import { part } from '../all.ts';
 import { unreadableWithin } from '../../store/quarantine.ts';
 import type { StatementRow } from '../../store/statements/statements.ts';
 import { manifestOfDay } from '../../store/statements/stored-files.ts';
-import type { Adjustment, MonthClose } from '../../statements/closes.ts';
+import { countDays, inForce, type Adjustment, type Deed, type MonthClose } from '../../statements/closes.ts';
 import type { MonthAsked } from '../../statements/formats/format.ts';
 import {
   accountMonths,
@@ -44,7 +44,7 @@ export interface MonthOverview {
   readonly explained: ReadonlyMap<string, number>;
   /** Days, by `accountDayName`, of which entries came that cannot be read, whether or not a person has acknowledged them. */
   readonly unreadable: ReadonlySet<string>;
-  readonly openDays: readonly Omit<OpenDay, 'todo'>[];
+  readonly openDays: readonly Pick<OpenDay, 'currency' | 'day' | 'cause' | 'why' | 'amount'>[];
   /** In order; the last one counts. */
   readonly closes: readonly MonthClose[];
   /** What changed since the last close. */
@@ -160,7 +160,7 @@ async function accountsSection(sheet: Sheet, overview: MonthOverview): Promise<v
       const days = [
         `${account.statements.length} published`,
         ...some(account.statements.filter(({ verdict }) => verdict === 'broken').length, 'broken'),
-        ...some(overview.openDays.filter(({ currency }) => currency === account.currency).length, 'open'),
+        ...some(countDays(overview.openDays.filter(({ currency }) => currency === account.currency)), 'open'),
       ];
       return {
         cells: [
@@ -226,7 +226,7 @@ function differenceText(currency: string, off: string): string {
 /** `5 account days (2 accounts)` */
 function openDaysText(openDays: MonthOverview['openDays']): string {
   const accounts = new Set(openDays.map(({ currency }) => currency)).size;
-  return `${counted(openDays.length, 'account day')} (${counted(accounts, 'account')})`;
+  return `${counted(countDays(openDays), 'account day')} (${counted(accounts, 'account')})`;
 }
 
 /** `USD 2026-03-05, 2026-03-08 to 2026-03-31; EUR 2026-03-07` */
@@ -260,7 +260,9 @@ async function closeSection(sheet: Sheet, { closes, adjustments, zone }: MonthOv
     last.despite === null ? null : `${counted(last.openDays, 'account day')} then open: ${last.despite}`;
   sheet.facts([
     ['Close', `number ${last.number}, which froze ${counted(last.statements, 'statement')}`],
-    ['Closed', `${instantText(last.closedAt, zone)} by ${last.by}`],
+    ...said('Prepared', last.prepared && deedText(last.prepared, zone)),
+    [last.prepared === null ? 'Closed' : 'Approved', `${instantText(last.closedAt, zone)} by ${last.by}`],
+    ...said('Reopened', last.reopened && deedText(last.reopened, zone)),
     ...said('Note', last.note),
     ...said('Despite open days', despite),
     ['Adjustments since', adjustments.length === 0 ? 'none' : `${adjustments.length}, listed below`],
@@ -274,6 +276,9 @@ async function closeSection(sheet: Sheet, { closes, adjustments, zone }: MonthOv
   }));
   await sheet.table(CLOSES_COLUMNS, rows);
 }
+
+const deedText = ({ at, by, note }: Deed, zone: string | null): string =>
+  `${timeText(at, zone)} by ${by}${note === null ? '' : `: ${note}`}`;
 
 const OPEN_COLUMNS: readonly Column[] = [
   { head: 'Account', width: 44 },

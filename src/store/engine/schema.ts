@@ -1265,6 +1265,14 @@ export interface MonthClose {
    */
   open_days: number;
   /**
+   * Who prepared it, when, and the note. Null where one person closed it.
+   */
+  prepared_event_id: number | null;
+  /**
+   * Who reopened the month, when, and the reason. Null where no one did.
+   */
+  reopened_event_id: number | null;
+  /**
    * SHA-256 of the file, in hex.
    */
   sha256: string;
@@ -1272,6 +1280,29 @@ export interface MonthClose {
    * The text of the signature file. Null where there is none.
    */
   signature: string | null;
+}
+
+export interface MonthPreparation {
+  /**
+   * Who prepared it, when, and the note.
+   */
+  audit_event_id: number;
+  /**
+   * Why it is to be closed though days are open. Null where none is.
+   */
+  despite: string | null;
+  /**
+   * What is to be closed, as JSON: the statements, the adjustments and the open days.
+   */
+  draft: string;
+  /**
+   * The platform's number of the merchant.
+   */
+  merchant_no: string;
+  /**
+   * First business day of the month.
+   */
+  month: string;
 }
 
 export interface Notification {
@@ -1831,6 +1862,7 @@ export interface DB {
   ledger_entry_version: LedgerEntryVersion;
   merchant: Merchant;
   month_close: MonthClose;
+  month_preparation: MonthPreparation;
   notification: Notification;
   page_session: PageSession;
   platform_hold: PlatformHold;

@@ -60,10 +60,12 @@ const EVENTS_KEPT = sql`
       'currency', currency, 'day', day, 'revision', revision, 'afterClose', after_close
     )), run_id
   FROM (
-    SELECT *, CASE WHEN revision = 1 THEN EXISTS (
-      SELECT FROM month_close AS closed WHERE closed.merchant_no = new_statement.merchant_no
+    SELECT *, CASE WHEN revision = 1 THEN coalesce((
+      SELECT closed.reopened_event_id IS NULL FROM month_close AS closed
+      WHERE closed.merchant_no = new_statement.merchant_no
         AND closed.month = date_trunc('month', new_statement.day)::date
-    ) END AS after_close FROM new_statement
+      ORDER BY number DESC LIMIT 1
+    ), false) END AS after_close FROM new_statement
   ) AS new
   WHERE after_close OR (merchant_no, currency, day, revision) IN (SELECT * FROM new_unreported)
   ON CONFLICT DO NOTHING`;
@@ -293,10 +295,10 @@ export const unreportedRevisions = (db: Db, merchants: readonly string[]) => row
       ON (old.merchant_no, old.currency, old.day, old.revision)
         = (unreported.merchant_no, unreported.currency, unreported.day, first_one.supersedes)
     LEFT JOIN LATERAL (
-      SELECT number, content FROM month_close
+      SELECT number, content, reopened_event_id FROM month_close
       WHERE merchant_no = unreported.merchant_no AND month = date_trunc('month', unreported.day)::date
       ORDER BY number DESC LIMIT 1
-    ) AS closed ON true
+    ) AS closed ON closed.reopened_event_id IS NULL
     ORDER BY 1, 3, 2`;
 
 /** The events of a revised day: of each revision from the first that it had not reported. */

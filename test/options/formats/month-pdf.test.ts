@@ -50,7 +50,7 @@ const CLOSE: MonthClose = {
     closedAt: new Date('2026-04-02T07:00:00Z'),
     by: 'Ada',
   },
-  ...{ note: 'as agreed', despite: null, openDays: 0, statements: 2 },
+  ...{ note: 'as agreed', prepared: null, reopened: null, despite: null, openDays: 0, statements: 2 },
   ...{ objectKey: 'merchant=M-1/close=2026-03/M-1_2026-03.close1.json', sha256: 'ef'.repeat(32) },
 };
 

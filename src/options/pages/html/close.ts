@@ -3,8 +3,17 @@ import type { BusinessDay } from '../../../ledger/entry.ts';
 import { fileOf } from '../../../statements/keys.ts';
 import { stretches } from '../../../statements/month.ts';
 import { openGroups, todoOf, type OpenDay } from '../../../statements/open-days.ts';
-import { REASON_CHARACTERS_MAX, type Adjustment, type MonthClose } from '../../../statements/closes.ts';
-import { addressWith, dayAddress, monthAddress } from './addresses.ts';
+import {
+  countDays,
+  inForce,
+  REASON_CHARACTERS_MAX,
+  type Adjustment,
+  type Deed,
+  type MonthClose,
+  type Preparation,
+} from '../../../statements/closes.ts';
+import type { CloseStep, Obstacle } from '../../option.ts';
+import { addressWith, breakAddress, dayAddress, monthAddress } from './addresses.ts';
 import { filled, type Format } from './format.ts';
 import { html, when, type Html, type Part } from './html.ts';
 import { dayTime, link, table } from './parts.ts';
@@ -19,12 +28,22 @@ export interface CloseShown {
   readonly adjustments: readonly Adjustment[];
   /** Whether anything is published that a close would freeze. */
   readonly hasStatements: boolean;
+  /** Who prepared it, where it waits for approval. */
+  readonly preparation: Preparation | null;
+  /** Whether one person prepares a month and another one approves it. */
+  readonly needsApproval: boolean;
   /** The form to close it; null unless it is asked for. */
   readonly form: CloseForm | null;
 }
 
 export interface CloseForm {
+  /** Whether it is the form to reopen the month. */
+  readonly isReopening: boolean;
   readonly openDays: readonly OpenDay[];
+  /** What else is in the way. */
+  readonly others: readonly Obstacle[];
+  /** Names what is shown, so that nobody closes anything else; null where that is not known. */
+  readonly seen: string | null;
   /** What was typed, where it was refused. */
   readonly note: string;
   readonly despite: string;
@@ -32,11 +51,14 @@ export interface CloseForm {
 
 export function closeSection(view: View, shown: CloseShown): Html {
   const { close } = view.texts;
-  const { closes, adjustments, form } = shown;
+  const { closes, adjustments, preparation, form } = shown;
+  const isClosed = inForce(closes) !== undefined;
   return html`<h2 id="close">${close.title}</h2>
-    ${closes.length === 0 ? html`<p>${close.notClosed}</p>` : closesTable(view, closes)}
+    ${when(!isClosed, () => html`<p>${close.notClosed}</p>`)}
+    ${when(closes.length > 0, () => closesTable(view, closes))}
+    ${when(preparation !== null, () => preparedPart(view, preparation!))}
     ${when(
-      closes.length > 0,
+      isClosed,
       () =>
         html`<h3 id="adjustments">${close.adjustments}</h3>
           ${adjustments.length === 0 ? html`<p>${close.noAdjustments}</p>` : adjustmentsTable(view, adjustments)}`,
@@ -56,6 +78,8 @@ function closesTable(view: View, closes: readonly MonthClose[]): Html {
       close.note,
       (one) => [
         when(one.note !== null, () => html`<q>${one.note}</q><br />`),
+        when(one.prepared !== null, () => deedPart(view, close.preparedBy(one.prepared!.by), one.prepared!)),
+        when(one.reopened !== null, () => deedPart(view, close.reopenedBy(one.reopened!.by), one.reopened!)),
         when(one.openDays > 0, () => html`${close.despiteDays(one.openDays)}: <q>${one.despite}</q>`),
       ],
       'wide',
@@ -71,6 +95,16 @@ function closesTable(view: View, closes: readonly MonthClose[]): Html {
       'wide',
     ],
   ]);
+}
+
+function preparedPart({ texts, format, person }: View, { by, at, note, despite }: Preparation): Html {
+  const { close } = texts;
+  const isOwn = person !== null && person.name === by;
+  return html`<p class="said">
+    ${close.preparedBy(by)} ${format.shown.instant(at)}${isOwn ? close.waitsForOther : close.waits}
+    ${when(note !== null, () => html`<q>${note}</q>`)}
+    ${when(despite !== null, () => html`${close.despite}: <q>${despite}</q>`)}
+  </p>`;
 }
 
 function adjustmentsTable(view: View, adjustments: readonly Adjustment[]): Html {
@@ -95,30 +129,84 @@ export function adjustmentLink({ texts }: View, one: Adjustment): Html {
   return link(compared, texts.changes.compare(frozenRevision, revision));
 }
 
-/** How to close it, where there is something to freeze. */
+const deedPart = ({ format }: View, what: string, { at, note }: Deed): Html =>
+  html`${what} ${format.shown.instant(at)}${when(note !== null, () => html`: <q>${note}</q>`)}<br />`;
+
+/** The ways on from where the month is: to close it, or to open it again. */
 function way({ texts, person }: View, shown: CloseShown): Part {
-  const { closes, adjustments, hasStatements } = shown;
-  if (!hasStatements || (closes.length > 0 && adjustments.length === 0)) return null;
-  if (person?.role !== 'operator') return html`<p class="soft">${texts.close.viewer}</p>`;
-  const href = `${monthAddress(shown.merchantNo, shown.month)}?close=yes#to-close`;
+  const { close } = texts;
+  const { closes, adjustments, hasStatements, preparation } = shown;
+  const isClosed = inForce(closes) !== undefined;
+  if (!hasStatements) return null;
+  const isDone = isClosed && adjustments.length === 0;
+  if (person?.role !== 'operator') return isDone ? null : html`<p class="soft">${close.viewer}</p>`;
+  const button = (form: string, text: string): Html =>
+    html`<a class="button" href="${monthAddress(shown.merchantNo, shown.month)}?close=${form}#to-close"
+      >${text}</a
+    > `;
+  const begin = shown.needsApproval ? close.beginPrepare : isClosed ? close.beginNext : close.begin;
   return html`<p class="paging">
-    <a class="button" href="${href}">${closes.length === 0 ? texts.close.begin : texts.close.beginNext}</a>
+    ${when(!isDone, () => button('yes', preparation === null ? begin : close.beginApprove))}
+    ${when(isClosed, () => button('reopen', close.reopen))}
   </p>`;
 }
 
-function closeForm(view: View, shown: CloseShown, { openDays, note, despite }: CloseForm): Html {
-  const { texts, formToken, format } = view;
+function closeForm(view: View, shown: CloseShown, form: CloseForm): Html {
+  const { texts, format } = view;
   const { close } = texts;
+  const { openDays, others, note, isReopening } = form;
+  if (isReopening)
+    return html`<h3 id="to-close">${filled(close.reopenForm, format.shown.month(shown.month))}</h3>
+      <p>${close.reopenMeaning}</p>
+      ${formOf(view, shown, form, [area('note', close.reopenReason, note, true), submit('reopen', close.reopen, true)])}`;
   const isOpen = openDays.length > 0;
   return html`<h3 id="to-close">${filled(close.form, format.shown.month(shown.month))}</h3>
     <p>${close.meaning}</p>
     ${isOpen ? openTable(view, shown.merchantNo, openDays) : html`<p>${close.noOpenDays}</p>`}
-    <form method="post" action="${monthAddress(shown.merchantNo, shown.month)}">
-      <input type="hidden" name="form_token" value="${formToken}" />
-      ${when(isOpen, () => area('despite', close.despite, despite, true))}${area('note', close.noteField, note, false)}
-      <p><button class="main">${isOpen ? close.submitDespite : close.submit}</button></p>
-    </form>`;
+    ${when(
+      others.length > 0,
+      () =>
+        html`<ul>
+          ${others.map(({ why, todo }) => html`<li>${withCommands(`${why}: ${todo}`)}</li>`)}
+        </ul>`,
+    )}
+    ${formOf(view, shown, form, stepParts(view, shown, form))}`;
 }
+
+/** The fields and buttons of what this person may do next. */
+function stepParts(
+  { texts, person }: View,
+  shown: CloseShown,
+  { openDays, others, note, despite }: CloseForm,
+): Part[] {
+  const { close } = texts;
+  const { preparation, needsApproval } = shown;
+  const isOpen = openDays.length > 0;
+  const isStale = others.some(({ cause }) => cause === 'changed');
+  const noteArea = area('note', close.noteField, note, false);
+  if (preparation !== null && !isStale) {
+    const isOwn = person?.name === preparation.by;
+    return [
+      noteArea,
+      when(!isOwn && needsApproval, () => submit('approve', close.approve, true)),
+      submit('withdraw', close.withdraw, isOwn),
+    ];
+  }
+  const reason = when(isOpen, () => area('despite', close.despite, despite, true));
+  if (needsApproval)
+    return [reason, noteArea, submit('prepare', isOpen ? close.prepareDespite : close.prepare, true)];
+  return [reason, noteArea, submit('close', isOpen ? close.submitDespite : close.submit, true)];
+}
+
+const formOf = ({ formToken }: View, shown: CloseShown, { seen }: CloseForm, content: Part): Html =>
+  html`<form method="post" action="${monthAddress(shown.merchantNo, shown.month)}">
+    <input type="hidden" name="form_token" value="${formToken}" />
+    <input type="hidden" name="seen" value="${seen ?? ''}" />
+    ${content}
+  </form>`;
+
+const submit = (step: CloseStep, text: string, isMain: boolean): Html =>
+  html`<p><button${isMain ? html` class="main"` : null} name="step" value="${step}">${text}</button></p> `;
 
 const area = (name: string, label: string, text: string, isNeeded: boolean): Html =>
   html`<p>
@@ -136,7 +224,7 @@ ${text}</textarea>
 
 function openTable({ texts, format }: View, merchantNo: string, openDays: readonly OpenDay[]): Html {
   const { close } = texts;
-  const said = close.daysOpen(openDays.length, new Set(openDays.map(({ currency }) => currency)).size);
+  const said = close.daysOpen(countDays(openDays), new Set(openDays.map(({ currency }) => currency)).size);
   const daysOf = (group: readonly OpenDay[]): Part => {
     const { day, currency } = group[0]!;
     if (group.length === 1) return link(dayAddress({ merchantNo, currency }, day), format.shown.day(day));
@@ -151,10 +239,24 @@ function openTable({ texts, format }: View, merchantNo: string, openDays: readon
       [close.days, daysOf, 'nameLine'],
       [
         close.cause,
-        ([first]) => html`<strong>${close.causes[first!.cause]}</strong>: ${withCommands(first!.why)}`,
+        ([first]) => [
+          html`<strong>${close.causes[first!.cause]}</strong>: ${withCommands(first!.why)}`,
+          when(
+            first!.amount !== undefined,
+            () => html` (${close.difference} ${format.amount(first!.amount!)} ${first!.currency})`,
+          ),
+        ],
         'wide',
       ],
-      [close.todo, (group) => withCommands(todoOf(group)), 'wide'],
+      [
+        close.todo,
+        (group) => [
+          group[0]!.breaks?.map((id) => html`${link(breakAddress(id), close.breakNumber(id))} `) ?? null,
+          withCommands(todoOf(group)),
+        ],
+        'wide',
+      ],
+      [close.who, ([first]) => close.doneBy[first!.who]],
     ])}`;
 }
 

@@ -2,6 +2,7 @@
 import { STATEMENT_FORMATS } from '../../../statements/formats/all.ts';
 import { monthFigures, type AccountMonth, type Month } from '../../../statements/month.ts';
 import type { BusinessDay } from '../../../ledger/entry.ts';
+import { inForce } from '../../../statements/closes.ts';
 import type { OpenDay } from '../../../statements/open-days.ts';
 import type { DayState } from '../../../run/day-state.ts';
 import { addressWith, monthAddress, monthDownloadAddress, monthOverviewAddress } from './addresses.ts';
@@ -57,7 +58,7 @@ export function monthPage(view: View, shown: MonthShown): string {
     section: 'home',
     content: html`<h1>
         ${filled(title, format.shown.month(month.name))}
-        ${when(close !== null && close.closes.length > 0, () => closedMark(view, close!))}
+        ${when(close !== null && inForce(close.closes) !== undefined, () => closedMark(view, close!))}
       </h1>
       ${saidPart(shown.said)}
       <div class="bar">

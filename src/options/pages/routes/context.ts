@@ -29,7 +29,7 @@ export interface PagesDeps {
   readonly objects: ObjectStore;
   readonly settings: Pick<
     SettingsWithoutPlatform,
-    'platform' | 'schedule' | 'workers' | 'clockToleranceS' | 'signingKey' | 'alerts'
+    'platform' | 'schedule' | 'workers' | 'clockToleranceS' | 'signingKey' | 'alerts' | 'closeApproval'
   >;
   readonly zone: string;
   readonly jobs: readonly KnownJob[];

@@ -4,13 +4,13 @@ import { ObjectStoreRefused, ObjectStoreUnreachable } from '../../../objects/obj
 import type { CloseForm } from '../html/close.ts';
 import { monthPage } from '../html/month.ts';
 import type { Said } from '../html/view.ts';
-import { accountMonths } from '../../../statements/month.ts';
-import { REASON_CHARACTERS_MAX, type MonthClose } from '../../../statements/closes.ts';
+import { accountMonths, type Month } from '../../../statements/month.ts';
+import { REASON_CHARACTERS_MAX, type MonthClose, type Preparation } from '../../../statements/closes.ts';
 import { StatementDamaged } from '../../../statements/fetch.ts';
 import { openDaysIn } from '../../../statements/open-days.ts';
 import type { AuditEvent } from '../../../store/audit.ts';
 import { part } from '../../all.ts';
-import type { CloseResult } from '../../option.ts';
+import type { CloseResult, CloseStep, Obstacle } from '../../option.ts';
 import {
   merchantIn,
   PageRefusal,
@@ -22,19 +22,28 @@ import {
 import { markedDays, monthIn } from './home.ts';
 
 /** What was typed into the form to close a month. */
-type Typed = Pick<CloseForm, 'note' | 'despite'>;
-const NOTHING_TYPED: Typed = { note: '', despite: '' };
+type Typed = Pick<CloseForm, 'note' | 'despite' | 'isReopening'>;
 
 export const showMonth: MakePage = (context, asked) => {
-  const typed = asked.query('close') !== null && asked.person.role === 'operator' ? NOTHING_TYPED : null;
+  const form = asked.person.role === 'operator' ? asked.query('close') : null;
+  const typed = form === null ? null : { note: '', despite: '', isReopening: form === 'reopen' };
   return merchantMonth(context, asked, { typed, said: null });
 };
 
-/** Closes the month as its form asks for. */
+const STEPS: readonly CloseStep[] = ['close', 'prepare', 'approve', 'withdraw', 'reopen'];
+
+/** Does the step about closing the month that its form asks for. */
 export const doClose: DoForm = async (context, asked) => {
-  const typed = { note: asked.field('note')?.trim() ?? '', despite: asked.field('despite')?.trim() ?? '' };
-  const refused = await close(context, asked, typed);
-  if (refused === null) return { doneAt: `${asked.view.address.split('?', 1)[0]!}?done=yes` };
+  const step = STEPS.find((one) => one === asked.field('step')) ?? 'close';
+  const typed = {
+    note: asked.field('note')?.trim() ?? '',
+    despite: asked.field('despite')?.trim() ?? '',
+    isReopening: step === 'reopen',
+  };
+  const refused = await close(context, asked, step, typed);
+  const isClosed = step === 'close' || step === 'approve';
+  if (refused === null)
+    return { doneAt: `${asked.view.address.split('?', 1)[0]!}?done=${isClosed ? 'yes' : step}` };
   const said = { text: refused, isWrong: true };
   return { refusedPage: await merchantMonth(context, asked, { typed, said }) };
 };
@@ -47,9 +56,13 @@ async function merchantMonth(
   const { db, zone, now } = context;
   const merchantNo = merchantIn(asked);
   const month = monthIn(asked.part('month'));
-  const [{ accounts }, closes] = await Promise.all([
+  const filter = { merchants: [merchantNo], month: month.name };
+  // Before what is shown is read: if that changes in between, the form is refused.
+  const checked = typed && (await checkedMonth(context, asked, month));
+  const [{ accounts }, closes, preparations] = await Promise.all([
     accountMonths(db, merchantNo, month, null),
-    part('closes')?.list(db, { merchants: [merchantNo], month: month.name }) ?? null,
+    part('closes')?.list(db, filter) ?? null,
+    part('closes')?.preparations(db, filter) ?? [],
   ]);
   const currency = asked.query('currency');
   const chosen = Math.max(
@@ -71,22 +84,57 @@ async function merchantMonth(
     close: closes && {
       closes,
       adjustments: marked[0]?.closed?.adjustments ?? [],
-      form: typed && { ...typed, openDays },
+      preparation: preparations[0] ?? null,
+      needsApproval: context.settings.closeApproval === 'required',
+      form: typed && {
+        ...{ ...typed, openDays, seen: (checked && 'seen' in checked && checked.seen) || null },
+        others: said === null && checked !== null && 'others' in checked ? checked.others : [],
+      },
     },
-    said: said ?? doneSaid(asked, closes?.at(-1)),
+    said: said ?? doneSaid(asked, closes?.at(-1), preparations[0]),
   });
 }
 
 /** After closing it: that it is done, if the last close is this person's. */
-function doneSaid({ query, person, view }: Asked, last: MonthClose | undefined): Said | null {
-  if (query('done') === null || last?.by !== person.name) return null;
-  return { text: view.texts.close.done(last.number, last.statements), isWrong: false };
+function doneSaid(
+  { query, person, view }: Asked,
+  last: MonthClose | undefined,
+  preparation: Preparation | undefined,
+): Said | null {
+  const { close } = view.texts;
+  const done = query('done');
+  const said = (text: string, isTrue: boolean): Said | null => (isTrue ? { text, isWrong: false } : null);
+  if (done === 'prepare') return said(close.donePrepared, preparation?.by === person.name);
+  if (done === 'withdraw') return said(close.doneWithdrawn, preparation === undefined);
+  if (done === 'reopen') return said(close.doneReopened, last?.reopened?.by === person.name);
+  if (done === null || last?.by !== person.name) return null;
+  return said(close.done(last.number, last.statements), true);
+}
+
+/** What is in the way of closing the month; null where that is not known. */
+async function checkedMonth(
+  { db, objects, settings, now }: PagesContext,
+  asked: Asked,
+  month: Month,
+): Promise<CloseResult | null> {
+  const closes = part('closes');
+  if (closes === null || settings.platform === null) return null;
+  const { signingKey, platform, closeApproval } = settings;
+  const options = { db, objects, signingKey, zone: platform.timeZone, now };
+  return closes.close(
+    {
+      ...{ merchantNo: merchantIn(asked), month, despite: null, step: 'check' },
+      auditEvent: { by: asked.person.name, command: 'close --check', subject: '' },
+    },
+    { ...options, needsApproval: closeApproval === 'required' },
+  );
 }
 
 /** Closes the month as `daybook close` does; returns what to say where it was not closed, or only in part. Throws `PageRefusal` where no option closes months. */
 async function close(
   { db, objects, settings, now }: PagesContext,
   asked: Asked,
+  step: CloseStep,
   { note, despite }: Typed,
 ): Promise<string | null> {
   const closes = part('closes');
@@ -97,17 +145,20 @@ async function close(
   if (settings.platform === null) return texts.noZone;
   if (Math.max(note.length, despite.length) > REASON_CHARACTERS_MAX)
     return texts.tooLong(REASON_CHARACTERS_MAX);
+  if (step === 'reopen' && note === '') return texts.reasonMissing;
   const auditEvent = {
     by: asked.person.name,
-    command: 'close',
+    command: step === 'close' ? 'close' : `close --${step}`,
     subject: `${merchantNo} ${month.name}`,
     note: note || undefined,
   };
   const { signingKey, platform } = settings;
-  const options = { db, objects, signingKey, zone: platform.timeZone, now };
+  const needsApproval = settings.closeApproval === 'required';
+  const options = { db, objects, signingKey, zone: platform.timeZone, now, needsApproval };
+  const request = { merchantNo, month, despite: despite || null, auditEvent, step };
   let result: CloseResult;
   try {
-    result = await closes.close({ merchantNo, month, despite: despite || null, auditEvent }, options);
+    result = await closes.close({ ...request, seen: asked.field('seen') }, options);
   } catch (error) {
     // Its rows are stored before anything is asked of the object store.
     if (error instanceof StatementDamaged) return error.message;
@@ -115,10 +166,15 @@ async function close(
       return texts.unwritten;
     throw error;
   }
-  if (result.kind === 'open' || result.kind === 'empty') return texts[result.kind];
+  if (result.kind === 'refused') return [texts.refused, ...result.others.map(obstacleText)].join(' ');
+  if (result.kind === 'open') return [texts.open, ...result.others.map(obstacleText)].join(' ');
+  if (result.kind === 'empty') return texts.empty;
   if (result.kind === 'already' && result.openDays.length > 0) return texts.opened;
   return result.kind === 'already' && !isSentTwice(result.close, auditEvent, despite) ? texts.already : null;
 }
+
+const obstacleText = ({ why, todo }: Obstacle): string =>
+  `${why.charAt(0).toUpperCase()}${why.slice(1)}: ${todo.replaceAll('`', '')}.`;
 
 /** Whether the close is what this form asks for, sent twice: nothing that was typed is lost then. */
 const isSentTwice = (close: MonthClose, { by, note = '' }: AuditEvent, despite: string): boolean =>
