@@ -143,6 +143,8 @@ function manifestTable(): string {
 const CLOSE: CloseFile = {
   format: 'daybook-close/1',
   ...{ merchantNo: '', month: '', number: 2, closedAt: '', by: '', note: null, despite: null },
+  prepared: { by: '', at: '', note: null },
+  reopened: { by: '', at: '', note: '' },
   previous: { number: 1, sha256: '' },
   accounts: [
     {

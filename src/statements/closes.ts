@@ -3,7 +3,7 @@ import type { BusinessDay } from '../ledger/entry.ts';
 import type { Problem, ReadManifest, VerifiedFile } from './verify-days.ts';
 
 /** Who did something about a month, when, and what they said about it. */
-export interface Deed {
+export interface Action {
   readonly by: string;
   readonly at: Date;
   readonly note: string | null;
@@ -25,9 +25,9 @@ export interface MonthClose {
   readonly openDays: number;
   readonly statements: number;
   /** Who prepared it, where another person approved it; `by` is the one who approved. */
-  readonly prepared: Deed | null;
+  readonly prepared: Action | null;
   /** Who reopened the month after it, with the reason as its note. */
-  readonly reopened: Deed | null;
+  readonly reopened: Action | null;
   readonly objectKey: string;
   readonly sha256: string;
 }
@@ -41,7 +41,7 @@ export function inForce<Close extends Pick<MonthClose, 'reopened'>>(
 }
 
 /** A month that a person prepared, and that waits for approval by another person. */
-export interface Preparation extends Deed {
+export interface Preparation extends Action {
   readonly merchantNo: string;
   /** `2026-03`. */
   readonly month: string;

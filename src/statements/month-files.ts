@@ -27,7 +27,7 @@ import {
 } from './keys.ts';
 import { otherFormatsIn, zoneIn } from './manifest.ts';
 import { accountMonths, monthCsv, type AccountMonth, type ListedMonth, type Month } from './month.ts';
-import { openDaysOf } from './open-days.ts';
+import { openDaysOf, type OpenDay } from './open-days.ts';
 import { currentOf } from './summary.ts';
 import { isUnsigned } from './write-manifest.ts';
 import { zipped, type ZippedFile } from './zipped.ts';
@@ -143,9 +143,11 @@ async function withOpenDays(
       : Map.groupBy(await openDaysOf(db, month, accounts, { zone, now: now() }), ({ currency }) => currency);
   return accounts.map(({ unpublished, ...account }) => ({
     ...account,
-    openDays: open === null ? unpublished : (open.get(account.currency) ?? []).map(({ day }) => day),
+    openDays: open === null ? unpublished : daysIn(open.get(account.currency) ?? []),
   }));
 }
+
+const daysIn = (openDays: readonly OpenDay[]): BusinessDay[] => [...new Set(openDays.map(({ day }) => day))];
 
 const closeFile = ({ key, text, closedAt }: ClosesOfMonth['files'][number]): MonthFile => ({
   ...{ key, publishedAt: closedAt, read: () => bytesOf(Buffer.from(text)) },

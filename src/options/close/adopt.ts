@@ -71,12 +71,12 @@ async function adoptClose({ key, text, close }: Found, options: AdoptOptions): P
     const auditEvent = { by, command: 'close', subject: `${merchantNo} ${month}`, note: note ?? undefined };
     const auditEventId = await recordAuditEvent(trx, auditEvent, new Date(close.closedAt));
     const preparedEventId =
-      close.prepared === undefined ? null : await recordDeed(trx, close, 'close --prepare', close.prepared);
+      close.prepared === undefined ? null : await recordAction(trx, close, 'close --prepare', close.prepared);
     const row = { merchantNo, month, number, despite, openDays: countDays(close.openDays), objectKey: key };
     const events = { auditEventId, preparedEventId };
     await storeClose(trx, { ...row, ...events, sha256, content: text, signature }, statements);
     if (close.reopened !== undefined) {
-      const reopenedId = await recordDeed(trx, close, 'close --reopen', close.reopened);
+      const reopenedId = await recordAction(trx, close, 'close --reopen', close.reopened);
       await storeReopening(trx, { merchantNo, month, number: number - 1 }, reopenedId);
     }
     await noteLateOf(trx, { merchantNo, month: from, number });
@@ -84,7 +84,7 @@ async function adoptClose({ key, text, close }: Found, options: AdoptOptions): P
   return null;
 }
 
-const recordDeed = (
+const recordAction = (
   trx: Trx,
   { merchantNo, month }: CloseFile,
   command: string,

@@ -1,5 +1,5 @@
 /** The file of a closed month: the frozen list of statements, who closed it, when and why. No package, as `verify.mjs` reads it. */
-import type { Adjustment, Deed, MonthClose } from '../../statements/closes.ts';
+import type { Adjustment, Action, MonthClose } from '../../statements/closes.ts';
 import {
   missingNetOf,
   sumOfDays,
@@ -47,7 +47,7 @@ export interface ClosedStatement extends FrozenStatement, ClosedFigures {
 /** `frozenRevision` is the one that the close before froze. */
 type ClosedAdjustment = Pick<Adjustment, 'currency' | 'day' | 'frozenRevision' | 'revision' | 'reason'>;
 
-interface DeedInFile {
+interface ActionInFile {
   readonly by: string;
   readonly at: string;
   readonly note: string | null;
@@ -58,8 +58,8 @@ export const isSamePerson = (one: string, other: string): boolean => personKey(o
 
 const personKey = (name: string): string => name.normalize('NFKC').replace(/\s+/g, '').toLowerCase();
 
-/** A deed as the file has it. */
-export const deedInFile = ({ by, at, note }: Deed): DeedInFile => ({ by, at: at.toISOString(), note });
+/** A action as the file has it. */
+export const actionInFile = ({ by, at, note }: Action): ActionInFile => ({ by, at: at.toISOString(), note });
 
 export interface CloseFile extends Pick<
   MonthClose,
@@ -73,9 +73,9 @@ export interface CloseFile extends Pick<
   readonly statements: readonly ClosedStatement[];
   readonly adjustments: readonly ClosedAdjustment[];
   /** Who prepared it, where `by` approved it as another person. */
-  readonly prepared?: DeedInFile;
+  readonly prepared?: ActionInFile;
   /** Who reopened the month after the close before, and why. */
-  readonly reopened?: DeedInFile;
+  readonly reopened?: ActionInFile;
   /** Days that were open, where it was closed despite them. */
   readonly openDays: readonly Pick<OpenDay, 'currency' | 'day' | 'cause'>[];
 }
@@ -120,7 +120,7 @@ const [isDigest, isAmount, isDay] = [matches(SHA256), matches(AMOUNT), matches(D
 const COUNTS = { creditCount: isCount, debitCount: isCount, breaks: isCount };
 const SUMS = { creditTotal: isAmount, debitTotal: isAmount };
 
-const DEED = { by: isText, at: isInstant, note: orNull(isText) };
+const ACTION = { by: isText, at: isInstant, note: orNull(isText) };
 
 const isCloseFile = recordOf({
   format: (value) => value === CLOSE_FORMAT,
@@ -131,8 +131,8 @@ const isCloseFile = recordOf({
   by: isText,
   note: orNull(isText),
   despite: orNull(isText),
-  prepared: orLeftOut(recordOf(DEED)),
-  reopened: orLeftOut(recordOf(DEED)),
+  prepared: orLeftOut(recordOf(ACTION)),
+  reopened: orLeftOut(recordOf(ACTION)),
   previous: orNull(recordOf({ number: isPlace, sha256: isDigest })),
   accounts: listOf(
     recordOf({

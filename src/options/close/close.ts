@@ -31,7 +31,7 @@ import {
 import {
   CLOSE_FORMAT,
   closeText,
-  deedInFile,
+  actionInFile,
   parseClose,
   type ClosedStatement,
   type CloseFile,
@@ -51,7 +51,8 @@ const SERIALIZATION_FAILURE = '40001';
  */
 export async function closeMonth(request: CloseRequest, options: CloseOptions): Promise<CloseResult> {
   const result = await frozen(request, options);
-  if (result.kind !== 'closed' && result.kind !== 'already') return result;
+  const isKept = result.kind === 'closed' || result.kind === 'already';
+  if (!isKept || request.step === 'check') return result;
   const { db, objects, signingKey, now } = options;
   const { merchantNo, month } = request;
   for (const close of await closesOfMonth(db, merchantNo, month.name))
@@ -114,7 +115,8 @@ async function freeze(
   const reason = openDays.length === 0 ? null : (despite ?? (isOfTwo ? preparation?.despite : null) ?? null);
   const withStore = stored === null ? others : [...others, storeObstacle(stored)];
   if (openDays.length > 0 && reason === null) return { kind: 'open', openDays, others: withStore, seen };
-  if (others.length > 0) return { kind: 'refused', others: withStore, seen };
+  if (others.length > 0 || (step === 'check' && stored !== null))
+    return { kind: 'refused', others: withStore, seen };
   if (stored !== null) throw stored;
   if (step === 'check') return { kind: 'ready', seen };
   if (step === 'prepare')
@@ -184,8 +186,8 @@ async function storedClose(
     ...{ merchantNo, month, number },
     closedAt: at.toISOString(),
     ...{ by: auditEvent.by, note: auditEvent.note ?? null, despite },
-    ...(preparation !== null && { prepared: deedInFile(preparation) }),
-    ...(reopened !== null && { reopened: deedInFile(reopened) }),
+    ...(preparation !== null && { prepared: actionInFile(preparation) }),
+    ...(reopened !== null && { reopened: actionInFile(reopened) }),
     ...content,
   };
   const text = closeText(file);

@@ -8,7 +8,7 @@ import type {
   Adjustment,
   ClosedMonth,
   CloseFilter,
-  Deed,
+  Action,
   MonthClose,
   StoredClose,
 } from '../../statements/closes.ts';
@@ -33,19 +33,19 @@ const CLOSE_COLUMNS = sql`closed.merchant_no AS "merchantNo", to_char(closed.mon
   audit_event.at AS "closedAt", audit_event.by_whom AS by, audit_event.note, closed.despite, closed.open_days AS "openDays",
   (SELECT count(*)::int FROM jsonb_each(closed.frozen) AS account, jsonb_object_keys(account.value)) AS statements, closed.object_key AS "objectKey", closed.sha256, to_jsonb(prepared) AS prepared, to_jsonb(reopened) AS reopened`;
 
-const deed = (id: RawBuilder<unknown>): RawBuilder<unknown> =>
+const action = (id: RawBuilder<unknown>): RawBuilder<unknown> =>
   sql`LEFT JOIN LATERAL (SELECT by_whom AS by, at, note FROM audit_event WHERE id = ${id})`;
 
 const FROM_CLOSED = sql`FROM month_close AS closed JOIN audit_event AS audit_event ON audit_event.id = closed.audit_event_id
-  ${deed(sql`closed.prepared_event_id`)} AS prepared ON true ${deed(sql`closed.reopened_event_id`)} AS reopened ON true`;
+  ${action(sql`closed.prepared_event_id`)} AS prepared ON true ${action(sql`closed.reopened_event_id`)} AS reopened ON true`;
 
 /** JSON has no instants. */
-const readDeed = (given: Deed | null): Deed | null => given && { ...given, at: new Date(given.at) };
+const readAction = (given: Action | null): Action | null => given && { ...given, at: new Date(given.at) };
 
 const readClose = <Close extends MonthClose>(row: Close): Close => ({
   ...row,
-  prepared: readDeed(row.prepared),
-  reopened: readDeed(row.reopened),
+  prepared: readAction(row.prepared),
+  reopened: readAction(row.reopened),
 });
 
 export const listCloses = async (db: Db, { merchants, month }: CloseFilter): Promise<MonthClose[]> => {

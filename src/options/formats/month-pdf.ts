@@ -10,7 +10,7 @@ import { part } from '../all.ts';
 import { unreadableWithin } from '../../store/quarantine.ts';
 import type { StatementRow } from '../../store/statements/statements.ts';
 import { manifestOfDay } from '../../store/statements/stored-files.ts';
-import { countDays, inForce, type Adjustment, type Deed, type MonthClose } from '../../statements/closes.ts';
+import { countDays, type Adjustment, type Action, type MonthClose } from '../../statements/closes.ts';
 import type { MonthAsked } from '../../statements/formats/format.ts';
 import {
   accountMonths,
@@ -260,9 +260,9 @@ async function closeSection(sheet: Sheet, { closes, adjustments, zone }: MonthOv
     last.despite === null ? null : `${counted(last.openDays, 'account day')} then open: ${last.despite}`;
   sheet.facts([
     ['Close', `number ${last.number}, which froze ${counted(last.statements, 'statement')}`],
-    ...said('Prepared', last.prepared && deedText(last.prepared, zone)),
+    ...said('Prepared', last.prepared && actionText(last.prepared, zone)),
     [last.prepared === null ? 'Closed' : 'Approved', `${instantText(last.closedAt, zone)} by ${last.by}`],
-    ...said('Reopened', last.reopened && deedText(last.reopened, zone)),
+    ...said('Reopened', last.reopened && actionText(last.reopened, zone)),
     ...said('Note', last.note),
     ...said('Despite open days', despite),
     ['Adjustments since', adjustments.length === 0 ? 'none' : `${adjustments.length}, listed below`],
@@ -277,8 +277,8 @@ async function closeSection(sheet: Sheet, { closes, adjustments, zone }: MonthOv
   await sheet.table(CLOSES_COLUMNS, rows);
 }
 
-const deedText = ({ at, by, note }: Deed, zone: string | null): string =>
-  `${timeText(at, zone)} by ${by}${note === null ? '' : `: ${note}`}`;
+const actionText = ({ at, by, note }: Action, zone: string | null): string =>
+  `${instantText(at, zone)} by ${by}${note === null ? '' : `: ${note}`}`;
 
 const OPEN_COLUMNS: readonly Column[] = [
   { head: 'Account', width: 44 },

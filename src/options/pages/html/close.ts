@@ -8,7 +8,7 @@ import {
   inForce,
   REASON_CHARACTERS_MAX,
   type Adjustment,
-  type Deed,
+  type Action,
   type MonthClose,
   type Preparation,
 } from '../../../statements/closes.ts';
@@ -42,7 +42,7 @@ export interface CloseForm {
   readonly openDays: readonly OpenDay[];
   /** What else is in the way. */
   readonly others: readonly Obstacle[];
-  /** Names what is shown, so that nobody closes anything else; null where that is not known. */
+  /** Names what is shown, so that nothing else is closed; null where that is not known. */
   readonly seen: string | null;
   /** What was typed, where it was refused. */
   readonly note: string;
@@ -78,8 +78,12 @@ function closesTable(view: View, closes: readonly MonthClose[]): Html {
       close.note,
       (one) => [
         when(one.note !== null, () => html`<q>${one.note}</q><br />`),
-        when(one.prepared !== null, () => deedPart(view, close.preparedBy(one.prepared!.by), one.prepared!)),
-        when(one.reopened !== null, () => deedPart(view, close.reopenedBy(one.reopened!.by), one.reopened!)),
+        when(one.prepared !== null, () =>
+          actionPart(view, close.preparedBy(one.prepared!.by), one.prepared!),
+        ),
+        when(one.reopened !== null, () =>
+          actionPart(view, close.reopenedBy(one.reopened!.by), one.reopened!),
+        ),
         when(one.openDays > 0, () => html`${close.despiteDays(one.openDays)}: <q>${one.despite}</q>`),
       ],
       'wide',
@@ -129,7 +133,7 @@ export function adjustmentLink({ texts }: View, one: Adjustment): Html {
   return link(compared, texts.changes.compare(frozenRevision, revision));
 }
 
-const deedPart = ({ format }: View, what: string, { at, note }: Deed): Html =>
+const actionPart = ({ format }: View, what: string, { at, note }: Action): Html =>
   html`${what} ${format.shown.instant(at)}${when(note !== null, () => html`: <q>${note}</q>`)}<br />`;
 
 /** The ways on from where the month is: to close it, or to open it again. */
