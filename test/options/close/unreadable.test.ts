@@ -74,7 +74,7 @@ it('is not closed by its button, and its page says the same of the same days', a
   expect(form).toContain('2 account days (2 accounts) are open.');
   expect(form).toContain(`USD 28 Feb 2026 not all readable : ${WHY} daybook quarantine , then quarantine`);
   expect(form).toContain('not all readable: 26 Feb 2026');
-  expect(form).toMatch(/Days of KWD .*26 Feb 2026 \S+ not all readable .*27 Feb 2026/);
+  expect(form).toMatch(/Days of KWD .*27 Feb 2026 .*26 Feb 2026 \S+ not all readable/);
   const refused = await pages.post(PAGE, { form_token: FORM_TOKEN });
   expect(refused.status).toBe(409);
   expect(await words(PAGE)).toContain('This month is not closed.');
@@ -99,5 +99,5 @@ it('is not open any more once a person has acknowledged the entries', async () =
   expect((await close()).code).toBe(0);
   const month = await words(PAGE);
   expect(month).not.toContain('not all readable: 2026-02');
-  expect(month.match(/ none /g)).toHaveLength(2);
+  expect(month).not.toContain('Days still open');
 });

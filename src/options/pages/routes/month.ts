@@ -57,12 +57,13 @@ async function merchantMonth(
   const merchantNo = merchantIn(asked);
   const month = monthIn(asked.part('month'));
   const filter = { merchants: [merchantNo], month: month.name };
+  const needsApproval = context.settings.closeApproval === 'required';
   // Before what is shown is read: if that changes in between, the form is refused.
   const checked = typed && (await checkedMonth(context, asked, month));
   const [{ accounts }, closes, preparations] = await Promise.all([
     accountMonths(db, merchantNo, month, null),
     part('closes')?.list(db, filter) ?? null,
-    part('closes')?.preparations(db, filter) ?? [],
+    (needsApproval && part('closes')?.preparations(db, filter)) || [],
   ]);
   const currency = asked.query('currency');
   const chosen = Math.max(
@@ -85,7 +86,7 @@ async function merchantMonth(
       closes,
       adjustments: marked[0]?.closed?.adjustments ?? [],
       preparation: preparations[0] ?? null,
-      needsApproval: context.settings.closeApproval === 'required',
+      needsApproval,
       form: typed && {
         ...{ ...typed, openDays, seen: (checked && 'seen' in checked && checked.seen) || null },
         others: said === null && checked !== null && 'others' in checked ? checked.others : [],
