@@ -4,45 +4,12 @@ import type { EntryContent, EntryHistory } from '../../../store/entry-history.ts
 import type { QuarantineRow } from '../../../store/quarantine.ts';
 import { knownBreak, type BreakRow } from '../../../store/breaks/breaks.ts';
 import { explain } from '../../../ledger/hints/stories.ts';
-import { addressWith, dayAddress, dayDownloadAddress, entryAddress } from './addresses.ts';
+import { addressWith, dayAddress, dayDownloadAddress } from './addresses.ts';
 import { filled } from './format.ts';
 import { html, when, type Html, type Part } from './html.ts';
 import type { Texts } from './texts/en.ts';
 import { amountColumns, breakLink, dayTime, link, table } from './parts.ts';
 import { page, type View } from './view.ts';
-
-export interface EntryAsked {
-  readonly merchant: string;
-  readonly number: string;
-}
-
-export interface NumberFound {
-  readonly entries: readonly EntryHistory[];
-  readonly unreadable: readonly QuarantineRow[];
-}
-
-/** The form, with what was found if several merchants have the number, or no entry has it. Null before it is asked. */
-export const findPage = (view: View, asked: EntryAsked, found: NumberFound | null): string =>
-  page(view, {
-    title: view.texts.entry.find,
-    section: 'entry',
-    content: html`<h1>${view.texts.entry.find}</h1>
-      ${form(view, asked)} ${when(found !== null, () => foundPart(view, asked.number, found!))}`,
-  });
-
-const foundPart = (view: View, number: string, { entries, unreadable }: NumberFound): Html => {
-  const { entry } = view.texts;
-  const none = unreadable.length === 0 ? entry.unknown(number) : entry.onlyUnreadable(number);
-  return html`${
-    entries.length === 0
-      ? html`<p role="status">${none}</p>`
-      : html`<p>${entry.several}</p>
-          <ul>
-            ${entries.map(({ merchantNo }) => html`<li>${link(entryAddress(merchantNo, number), number)} ${entry.of(merchantNo)}</li>`)}
-          </ul>`
-  }
-  ${unreadablePart(view, unreadable)}`;
-};
 
 const unreadableEnd = (texts: Texts['entry'], { released_at, acknowledged_at }: QuarantineRow): string =>
   released_at !== null
@@ -51,7 +18,8 @@ const unreadableEnd = (texts: Texts['entry'], { released_at, acknowledged_at }: 
       ? texts.unreadableAcknowledged
       : '';
 
-const unreadablePart = ({ texts, format }: View, unreadable: readonly QuarantineRow[]): Part =>
+/** Entries of that number that could not be read. */
+export const unreadablePart = ({ texts, format }: View, unreadable: readonly QuarantineRow[]): Part =>
   when(
     unreadable.length > 0,
     () =>
@@ -67,19 +35,6 @@ const unreadablePart = ({ texts, format }: View, unreadable: readonly Quarantine
         </ul>
         <p class="soft">${texts.entry.unreadableRead}</p>`,
   );
-
-const form = ({ texts }: View, { merchant, number }: EntryAsked): Html =>
-  html`<form class="line" method="get" action="/entry" role="search">
-    <p>
-      <label for="number">${texts.entry.number}</label
-      ><input id="number" name="number" type="search" required value="${number}" />
-    </p>
-    <p>
-      <label for="merchant">${texts.entry.merchant}</label
-      ><input id="merchant" name="merchant" value="${merchant}" />
-    </p>
-    <p><button>${texts.entry.search}</button></p>
-  </form>`;
 
 export interface EntryShown {
   readonly batchNo: string;

@@ -16,12 +16,15 @@ import { manifestOfDay } from '../../../store/statements/stored-files.ts';
 import type { Timing, Turns } from '../turns.ts';
 import { askedOf, merchantIn, type Asked, type PagesContext, PageRefusal } from './context.ts';
 import { accountIn, dayIn } from './day.ts';
+import { searchFile } from './entry.ts';
 import { monthIn } from './home.ts';
 
 /** What is made of a statement before anything of it is sent. */
 const HELD_BYTES_MAX = 262_144;
 
 interface Download {
+  /** Default: that of statements. */
+  readonly command?: string;
   /** What the audit names. */
   readonly subject: string;
   readonly note?: string | undefined;
@@ -45,6 +48,7 @@ type MakeDownload = (context: PagesContext, asked: Asked, takeTurn: TakeTurn) =>
 const DOWNLOADS: Readonly<Record<string, MakeDownload>> = {
   '/download/:merchant/:currency/:day': dayFile,
   '/download/:merchant/:file': monthFile,
+  '/entry.csv': entriesFile,
 };
 
 export function addDownloads(server: FastifyInstance, context: PagesContext): void {
@@ -218,6 +222,13 @@ async function monthFile(
   };
 }
 
+/** What a search finds, as CSV with the columns of a statement. */
+async function entriesFile(context: PagesContext, asked: Asked, takeTurn: TakeTurn): Promise<Download> {
+  const file = searchFile(context, asked);
+  await takeTurn(context.turns.made);
+  return file;
+}
+
 /** Throws `PageRefusal` for an unknown one. */
 function formatIn(asked: Asked): StatementFormat {
   const format = STATEMENT_FORMATS.find(({ name }) => name === (asked.query('format') ?? CSV.name));
@@ -232,7 +243,7 @@ function formatIn(asked: Asked): StatementFormat {
 async function* recorded(
   { db }: PagesContext,
   { person }: Asked,
-  { subject, note: ofFormat, bytes }: Download,
+  { command = DOWNLOAD_COMMAND, subject, note: ofFormat, bytes }: Download,
   at: Date,
 ): AsyncGenerator<Uint8Array> {
   let isComplete = false;
@@ -241,7 +252,7 @@ async function* recorded(
     isComplete = true;
   } finally {
     const note = isComplete ? ofFormat : [CUT_DOWNLOAD, ofFormat].filter(Boolean).join(', ');
-    await recordAuditEvent(db, { by: person.name, command: DOWNLOAD_COMMAND, subject, note }, at);
+    await recordAuditEvent(db, { by: person.name, command, subject, note }, at);
   }
 }
 
