@@ -102,8 +102,8 @@ describe('a PostgreSQL server', () => {
       '0062_page_logins',
       '0063_program_versions',
       '0064_store_turns',
-      '0067_repeats',
-      '0069_close_approval',
+      '0065_repeats',
+      '0066_close_approval',
     ]);
     await assertMigrated(empty.db);
     await empty.close();

@@ -39,7 +39,7 @@ export function worksPage(view: View, rows: readonly RepeatRow[]): string {
           : table({ by: 'list' }, rows, [
               [work.number, ({ id }) => link(workAddress(id), id), 'name'],
               [work.what, ({ kind }) => work.kind[kind], 'line'],
-              [texts.entry.merchant, ({ merchantNo }) => merchantNo, 'line'],
+              [texts.search.merchant, ({ merchantNo }) => merchantNo, 'line'],
               [work.days, (row) => daysOf(view, row), 'line'],
               [work.state, (row) => stateText(view, row), 'line'],
               [work.asked, ({ requestedAt }) => format.shown.instant(requestedAt), 'line'],
