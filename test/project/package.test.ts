@@ -5,7 +5,7 @@
  * @module-tag long
  */
 import { execFile } from 'node:child_process';
-import { cp, mkdtemp, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -21,6 +21,7 @@ const SOURCES = [
     'jobs',
     'sql',
     'config',
+    'deploy',
     'bin',
     'docs',
     'scripts',
@@ -30,6 +31,7 @@ const SOURCES = [
   ],
   ...['tsconfig.json', 'tsconfig.build.json', '.prettierrc.json', 'README.md', 'CHANGELOG.md', 'LICENSE'],
 ];
+const OWN_FILES = ['deploy/settings.env', 'deploy/secrets/secret_keys', 'deploy/kubernetes/settings.env'];
 const TIME_MS = 300_000;
 /** This environment without settings of daybook's. */
 const ENV = {
@@ -75,6 +77,11 @@ beforeAll(async () => {
   place = join(scratch, 'place');
   installed = join(place, 'node_modules/@daybook/daybook');
   for (const path of SOURCES) await cp(join(TOP, path), join(copy, path), { recursive: true });
+  // What operators of a checkout have there.
+  for (const own of OWN_FILES) {
+    await mkdir(dirname(join(copy, own)), { recursive: true });
+    await writeFile(join(copy, own), 'a secret');
+  }
   await symlink(join(TOP, 'node_modules'), join(copy, 'node_modules'));
   manifest = JSON.parse(await readFile(join(copy, 'package.json'), 'utf8')) as Manifest;
   await writeFile(join(scratch, '.npmrc'), '');
@@ -107,6 +114,7 @@ test('it holds the built program and what that reads, and nothing of its making'
       'README.md',
       'bin',
       'config',
+      'deploy',
       'dist',
       'docs',
       'package.json',
@@ -132,10 +140,28 @@ test('it holds the built program and what that reads, and nothing of its making'
         'docs/library.md',
         'docs/runbook.md',
       ],
+      ...['deploy/compose.yaml', 'deploy/logins.sql', 'deploy/systemd/daybook-schedule.service'],
+      ...[
+        'deploy/kubernetes/kustomization.yaml',
+        'deploy/prometheus/rules.yaml',
+        'deploy/grafana/daybook.json',
+      ],
       ...['sql/0001_ledger.sql', 'sql/roles/job.sql', 'config/daybook.example.yaml', 'config/sandbox.yaml'],
       ...Object.values(manifest.exports).map((path) => path.slice(2)),
     ]),
   );
+});
+
+test('settings and secrets of whoever packed it are not in it, and what its pages link to of deploy is', async () => {
+  const paths = tarball.files.map(({ path }) => path);
+  expect(OWN_FILES.filter((own) => paths.includes(own))).toEqual([]);
+  const pages = paths.filter((path) => /^(README|docs\/.*)\.md$/.test(path));
+  const texts = await Promise.all(pages.map((path) => readFile(join(installed, path), 'utf8')));
+  const named = new Set(
+    texts.join('\n').match(/\bdeploy\/[\w./@-]*\.(?:yaml|json|sql|service|example\.env)\b/g),
+  );
+  expect(named.size).toBeGreaterThan(8);
+  expect([...named].filter((path) => !paths.includes(path))).toEqual([]);
 });
 
 test('its modules are joined: each source is in one file, below its name', async () => {

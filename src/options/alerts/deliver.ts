@@ -4,13 +4,17 @@ import type { Kysely } from 'kysely';
 import { claimDeliveries, giveUpOld, noteFailed, noteSent, type Claimed, alertOf } from './outbox.ts';
 import { isLostOrRolledBack, retry } from '../../store/engine/retry.ts';
 import type { DB } from '../../store/engine/schema.ts';
-import { type Target, causeOf, type Sending, type Sent } from './targets.ts';
+import { type Target, causeOf, CUT_SHORT, type Sending, type Sent } from './targets.ts';
 import { randomUUID } from 'node:crypto';
 import { rm, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AlertContent } from '../../run/alerts.ts';
+import type { Alert } from './alert.ts';
 
 const TRY_MS_MAX = 5_000;
+/** A command that ends waits this long for receivers, mail included. What is left is sent by a later process. */
+export const AT_END_MS_MAX = 5_000;
+export const TRY_AT_END_MS_MAX = 4_000;
 const AT_ONCE = 16;
 /** A process that took an alert and died is not waited for longer than this. It is more than a try and its note take. */
 const CLAIM_MS = 60_000;
@@ -22,6 +26,7 @@ interface DeliverDeps {
   readonly targets: readonly Target[];
   readonly now: () => Date;
   readonly onFailed: (failed: Readonly<{ alert: string; target: string; problem: string }>) => void;
+  /** Ends tries that are under way as well. */
   readonly signal?: AbortSignal;
   readonly timeoutMs?: number;
 }
@@ -56,18 +61,28 @@ export async function deliverDue(deps: DeliverDeps): Promise<number> {
   return sent;
 }
 
-/** A target that throws has failed as any other. What it threw may name its address. */
-const tried = (target: Target, claimed: Claimed, sending: Sending): Promise<Sent> =>
-  target
-    .send(alertOf(claimed), sending)
-    .catch((error: unknown) => ({ ok: false, problem: causeOf(error), askedMs: null }));
+/** A target that throws has failed as any other. What it threw may name its address. One that is cut short is not waited for. */
+function tried({ send }: Target, alert: Alert, sending: Sending): Promise<Sent> {
+  const { cut } = sending;
+  const sent = send(alert, sending).catch((error: unknown): Sent => ({
+    ok: false,
+    problem: causeOf(error),
+    askedMs: null,
+  }));
+  if (cut === undefined) return sent;
+  const { promise: short, resolve } = Promise.withResolvers<Sent>();
+  const onCut = (): void => resolve(CUT_SHORT);
+  if (cut.aborted) onCut();
+  cut.addEventListener('abort', onCut, { once: true });
+  return Promise.race([sent, short]).finally(() => cut.removeEventListener('abort', onCut));
+}
 
 async function deliver(
-  { db, now, onFailed, timeoutMs = TRY_MS_MAX }: DeliverDeps,
+  { db, now, onFailed, signal: cut, timeoutMs = TRY_MS_MAX }: DeliverDeps,
   target: Target,
   claimed: Claimed,
 ): Promise<boolean> {
-  const sent = await tried(target, claimed, { timeoutMs, now, took: claimed.took ?? [] });
+  const sent = await tried(target, alertOf(claimed), { timeoutMs, now, cut, took: claimed.took ?? [] });
   if (sent.ok) {
     // Without this note it is sent again.
     await retry(() => noteSent(db, claimed), { isPassing: isLostOrRolledBack });
@@ -116,19 +131,23 @@ export async function keepAlerting({
   await deliver().catch(onFault);
 }
 
+interface DirectSending extends Pick<Sending, 'now' | 'cut'> {
+  readonly timeoutMs?: number;
+}
+
 type DirectResult = Readonly<{ target: string; problem: string | null }>;
 
 /** Sends to each target once, side by side, in bounded time. */
 export async function sendDirect(
   targets: readonly Target[],
   content: AlertContent,
-  { now, timeoutMs = TRY_MS_MAX }: { readonly now: () => Date; readonly timeoutMs?: number },
+  { timeoutMs = TRY_MS_MAX, ...sending }: DirectSending,
 ): Promise<DirectResult[]> {
-  const alert = { ...content, id: randomUUID(), raisedAt: now() };
+  const alert = { ...content, id: randomUUID(), raisedAt: sending.now() };
   return Promise.all(
-    targets.map(async ({ name, send }) => {
-      const sent = await send(alert, { timeoutMs, now });
-      return { target: name, problem: sent.ok ? null : sent.problem };
+    targets.map(async (target) => {
+      const sent = await tried(target, alert, { timeoutMs, ...sending });
+      return { target: target.name, problem: sent.ok ? null : sent.problem };
     }),
   );
 }
@@ -138,17 +157,20 @@ const FILE = 'alert-told.txt';
 
 /**
  * Sends as `sendDirect` does, unless a target took such an alert within the last day. The data folder records that, as a
- * supervisor may restart a failing process again and again. Where that folder is not writable, every start sends.
+ * supervisor may restart a failing process again and again. Where that folder is not writable, every start sends. Takes no
+ * longer than the end of a command may.
  */
 export async function sendDirectOnceADay(
   targets: readonly Target[],
   content: AlertContent,
-  { dataDir, ...sending }: Readonly<{ dataDir: string; now: () => Date; timeoutMs?: number }>,
+  { dataDir, now: clock }: Readonly<{ dataDir: string; now: () => Date }>,
 ): Promise<DirectResult[]> {
-  const now = sending.now();
+  const now = clock();
   const sentAt = await rememberedTime(dataDir, FILE);
   const agoMs = sentAt === null ? -1 : now.getTime() - sentAt.getTime();
   if (agoMs >= 0 && agoMs < REPEAT_AFTER_MS) return [];
+  const cut = AbortSignal.timeout(AT_END_MS_MAX);
+  const sending = { now: clock, timeoutMs: TRY_AT_END_MS_MAX, cut };
   const results = await sendDirect(targets, content, sending);
   if (results.some(({ problem }) => problem === null)) {
     const known = [...(await directlySent(dataDir)).keys()];

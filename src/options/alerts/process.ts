@@ -11,6 +11,7 @@ import { openDatabase } from '../../store/engine/connection.ts';
 import { EmbeddedDatabaseBusy, isDatabaseTrouble } from '../../store/engine/errors.ts';
 import { LeaseHeld } from '../../store/engine/lease.ts';
 import {
+  AT_END_MS_MAX,
   deliverDue,
   directlySent,
   forgetDirectlySent,
@@ -18,6 +19,7 @@ import {
   lastSuccess,
   recordLastSuccess,
   sendDirectOnceADay,
+  TRY_AT_END_MS_MAX,
 } from './deliver.ts';
 import { NOT_STARTED, notStarted } from './nights.ts';
 import {
@@ -32,10 +34,6 @@ import { openRunAlerts } from './run-end.ts';
 import { targetsOf } from './targets.ts';
 import { checkForMissedRun, checkForUnfinishedRuns } from './watch.ts';
 
-/** A command that ends waits this long for receivers. What is left is sent by the next one. */
-const AT_END_MS_MAX = 5_000;
-const TRY_AT_END_MS_MAX = 4_000;
-
 function partsOf({ database: { db }, now, settings }: AlertingApp, log: Logger) {
   const targets = targetsOf(settings);
   const onFailed = (failed: object): void => log.warn(failed, 'an alert did not arrive');
@@ -47,8 +45,8 @@ function partsOf({ database: { db }, now, settings }: AlertingApp, log: Logger) 
 async function deliverAtEnd(app: AlertingApp, log: Logger): Promise<void> {
   const { db, now, targets, onFailed, onFault } = partsOf(app, log);
   if (targets.length === 0) return;
-  const signal = AbortSignal.timeout(AT_END_MS_MAX);
-  await deliverDue({ db, now, targets, onFailed, signal, timeoutMs: TRY_AT_END_MS_MAX }).catch(onFault);
+  const atEnd = { signal: AbortSignal.timeout(AT_END_MS_MAX), timeoutMs: TRY_AT_END_MS_MAX };
+  await deliverDue({ db, now, targets, onFailed, ...atEnd }).catch(onFault);
 }
 
 /** Checks whatever other processes do, and sends what is due. */
@@ -134,20 +132,21 @@ async function withAlerting<Result>(
   const { db, now, targets, keys, onFailed, onFault } = partsOf(app, log);
   if (targets.length === 0) return work();
   const stop = new AbortController();
-  const { signal } = stop;
+  const cut = new AbortController();
   const kept = keepAlerting({
-    // The last delivery is bounded, as the process is stopping.
-    deliver: () =>
-      signal.aborted ? deliverAtEnd(app, log) : deliverDue({ db, now, targets, onFailed, signal }),
+    deliver: () => deliverDue({ db, now, targets, onFailed, signal: cut.signal }),
     runWatchdog: checksOf(app, keys, options),
     onFault,
-    signal,
+    signal: stop.signal,
   });
   try {
     return await work();
   } finally {
     stop.abort();
+    // What is being sent, and the last delivery after that, are bounded together, as the process is stopping.
+    const timer = setTimeout(() => cut.abort(), AT_END_MS_MAX);
     await kept;
+    clearTimeout(timer);
   }
 }
 
@@ -220,7 +219,7 @@ async function reportDirectly(
   log: Logger,
 ): Promise<boolean> {
   const results = await sendDirectOnceADay(targetsOf(settings), content, {
-    ...{ dataDir: settings.dataDir, now: clockOf(settings), timeoutMs: TRY_AT_END_MS_MAX },
+    ...{ dataDir: settings.dataDir, now: clockOf(settings) },
   });
   for (const { target, problem } of results)
     if (problem !== null) log.warn({ target, problem }, 'an alert did not arrive');

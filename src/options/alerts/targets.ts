@@ -62,6 +62,8 @@ export interface Sending {
   readonly now: () => Date;
   /** Fingerprints of the addresses that took it on an earlier try; none if it is left out. */
   readonly took?: readonly string[];
+  /** Ends the try when it aborts, however far it is: the process has no more time. */
+  readonly cut?: AbortSignal | undefined;
 }
 
 interface OfInstallation {
@@ -95,11 +97,11 @@ export const ping = (url: string, sending: Sending): Promise<Sent> => call(url, 
 async function call(
   url: string,
   options: Readonly<{ method: 'GET' | 'POST'; headers?: Record<string, string>; body?: string }>,
-  { timeoutMs, now }: Sending,
+  { timeoutMs, now, cut }: Sending,
 ): Promise<Sent> {
   const { Agent, request } = await import('undici');
   const agent = new Agent({ connect: { timeout: timeoutMs }, pipelining: 0 });
-  const signal = AbortSignal.timeout(timeoutMs);
+  const signal = withCut(AbortSignal.timeout(timeoutMs), cut);
   try {
     const { statusCode, headers, body } = await request(url, { ...options, dispatcher: agent, signal });
     await body.dump({ limit: ANSWER_BYTES_MAX }).catch(() => undefined);
@@ -108,12 +110,18 @@ async function call(
     const askedMs = askedOf(headers['retry-after'], now());
     return { ok: false, problem: `it answered ${statusCode}${redirects}`, askedMs };
   } catch (error) {
+    if (cut?.aborted === true) return CUT_SHORT;
     return { ok: false, problem: signal.aborted ? lateText(timeoutMs) : causeOf(error), askedMs: null };
   } finally {
     void agent.destroy();
   }
 }
 
+const withCut = (signal: AbortSignal, cut: AbortSignal | undefined): AbortSignal =>
+  cut === undefined ? signal : AbortSignal.any([signal, cut]);
+
+/** What had no more time. It is tried again soon, as the receiver had little of it. */
+export const CUT_SHORT: Sent = { ok: false, problem: 'no answer before the command ended', askedMs: null };
 const lateText = (timeoutMs: number): string => `no answer within ${timeoutMs / 1_000} s`;
 
 /** The code of an error. Its message may name the address. */
@@ -150,6 +158,7 @@ async function mailAlert(
     timeoutMs,
     mayBeOpen,
     took = [],
+    cut,
     installation,
   }: Sending & OfInstallation & { readonly mayBeOpen: boolean },
 ): Promise<Sent> {
@@ -169,7 +178,7 @@ async function mailAlert(
     disableFileAccess: true,
     disableUrlAccess: true,
   });
-  const signal = AbortSignal.timeout(DIALOGUE_MS_MAX);
+  const signal = withCut(AbortSignal.timeout(DIALOGUE_MS_MAX), cut);
   try {
     const { rejected } = await transport.sendMail({
       from,
@@ -185,6 +194,7 @@ async function mailAlert(
     });
     return rejected.length === 0 ? { ok: true } : partly(left, rejected, took);
   } catch (error) {
+    if (cut?.aborted === true) return CUT_SHORT;
     return signal.aborted
       ? { ok: false, problem: lateText(DIALOGUE_MS_MAX), askedMs: AFTER_LATE_MS }
       : failed(error);

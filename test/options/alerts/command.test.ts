@@ -5,6 +5,7 @@
  */
 import { createHmac, randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
@@ -96,24 +97,63 @@ test('a night by cron that fails is told when the command ends, listed, and reco
   expect(text.stdout).toContain('DAYBOOK_ALERT_MAIL_TO: sent');
 }, 120_000);
 
-// On a busy machine its last line of the log was missing now and then: it is tried again, and each time from the beginning.
-test(
-  'receivers that hang or fail change neither the end of a run nor hold it up, and status tells',
-  { timeout: 60_000, retry: 2 },
-  async () => {
-    hook.answer = () => undefined;
-    slack.answer = (response) => response.writeHead(500).end();
+test('receivers that hang or fail change neither the end of a run nor hold it up, and status tells', async () => {
+  hook.answer = () => undefined;
+  slack.answer = (response) => response.writeHead(500).end();
+  down();
+  const ended = await daybook(['run'], env);
+  expect(ended.code).toBe(4);
+  // A busy machine may reach the end of the command before that of the try.
+  expect(ended.stderr).toMatch(/no answer (within 4 s|before the command ended)/);
+  expect(ended.stderr).not.toMatch(/secret-part/);
+  const { stdout } = await daybook(['status'], env);
+  expect(stdout).toContain('alerts: 2 not delivered yet: see `daybook alerts list`');
+}, 60_000);
+
+/** Less than a mail server may take for a mail while nobody waits. */
+const HELD_UP_MS_MAX = 25_000;
+
+test.each([
+  ['greets and then says nothing', 'smtp', (socket: Socket) => void socket.write('220 mail ESMTP\r\n')],
+  ['greets and sends a byte a second', 'smtp', (socket: Socket) => slowly(socket, '220 mail ESMTP\r\n')],
+  ['answers no TLS handshake', 'smtps', () => undefined],
+])(
+  'a mail server that %s holds up no end of a run, and a later process delivers',
+  async (_, scheme, accepts) => {
+    await mailbox.close();
+    const sockets = new Set<Socket>();
+    const hanging = createServer((socket) => {
+      sockets.add(socket.on('error', () => undefined));
+      accepts(socket);
+    });
+    await new Promise<void>((resolve) => hanging.listen(0, '127.0.0.1', resolve));
+    const { port } = hanging.address() as AddressInfo;
     down();
     const began = performance.now();
-    const ended = await daybook(['run'], env);
-    expect(ended.code).toBe(4);
-    expect(performance.now() - began).toBeLessThan(30_000);
-    expect(ended.stderr).toContain('no answer within 4 s');
-    expect(ended.stderr).not.toMatch(/secret-part/);
-    const { stdout } = await daybook(['status'], env);
-    expect(stdout).toContain('alerts: 2 not delivered yet: see `daybook alerts list`');
+    // The process itself, as an open connection would keep it.
+    const ended = await startDaybook(['run'], { ...env, DAYBOOK_SMTP_URL: `${scheme}://127.0.0.1:${port}` })
+      .ended;
+    expect(ended.code, ended.stderr).toBe(4);
+    expect(performance.now() - began).toBeLessThan(HELD_UP_MS_MAX);
+    expect(kinds()).toEqual(['failed-night']);
+    for (const socket of sockets) socket.destroy();
+    hanging.close();
+    mailbox = await startMailbox();
+    await sql`UPDATE alert_delivery SET try_at = now() WHERE state = 'waiting'`.execute(
+      stage.app.database.db,
+    );
+    await daybook(['status', '--alert'], { ...env, DAYBOOK_SMTP_URL: mailbox.url });
+    expect(mailbox.mails).toHaveLength(1);
   },
+  60_000,
 );
+
+/** Sends these bytes, then one a second for ever. */
+function slowly(socket: Socket, first: string): void {
+  socket.write(first);
+  const timer = setInterval(() => socket.write('2'), 1_000);
+  socket.on('close', () => clearInterval(timer));
+}
 
 test('status --alert from cron tells a missed night, once', async () => {
   expect((await daybook(['run'], env)).code).toBe(0);

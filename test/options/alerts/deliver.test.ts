@@ -1,6 +1,6 @@
 /** The outbox: each alert once at each target, whoever sends it, whoever dies meanwhile, and whatever receivers do. */
 import { sql } from 'kysely';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { AlertContent } from '../../../src/run/alerts.ts';
 import { deliverDue, waitAfterMs, keepAlerting } from '../../../src/options/alerts/deliver.ts';
 import {
@@ -210,6 +210,22 @@ describe('a receiver in trouble', () => {
     expect(fine.received).toHaveLength(3);
     expect(failed).toHaveLength(3);
     expect(failed[0]).toMatchObject({ problem: 'no answer within 2 s' });
+  });
+
+  test('that never settles, as one whose name is not resolved, is left when the command has no more time', async () => {
+    const stuck: Target = { key: 'json stuck', name: 'stuck', send: () => new Promise(() => undefined) };
+    await put([stuck]);
+    const end = new AbortController();
+    const done = deliverDue({
+      ...{ db: database.db, targets: [stuck], now: () => NOW, onFailed: (one) => failed.push(one) },
+      signal: end.signal,
+    });
+    await vi.waitFor(async () => expect(await states()).toMatchObject([{ state: 'waiting', attempts: 1 }]));
+    end.abort();
+    expect(await done).toBe(0);
+    expect(await states()).toEqual([
+      { state: 'waiting', attempts: 1, problem: 'no answer before the command ended' },
+    ]);
   });
 
   test('whose address no process has any more is given up as well', async () => {
