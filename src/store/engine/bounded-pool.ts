@@ -3,8 +3,8 @@
  * closing.
  */
 import type { PostgresCursor, PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely';
-import { codeOf, toBeMadeAgain } from './errors.ts';
-import { SESSION_SETTINGS, type DatabaseWaits } from './retry.ts';
+import { codeOf, isCrowded, toBeMadeAgain } from './errors.ts';
+import { retry, SESSION_SETTINGS, lastError, type DatabaseWaits } from './retry.ts';
 import { createHash } from 'node:crypto';
 
 import pg from 'pg';
@@ -83,6 +83,13 @@ export function createPool(config: pg.PoolConfig, waits: DatabaseWaits): pg.Pool
   return pool;
 }
 
+/** Pauses until a server that has no connection left is asked again: half a minute in all, as runs of other processes end. */
+const CROWDED_DELAYS_MS = [100, 200, 400, 800, 1_600, 3_200, 5_000, 5_000, 5_000, 5_000, 5_000];
+
+/** Waits out a server that has no connection left. Meanwhile one of the pool's own may become free. */
+const uncrowded = (connect: () => Promise<pg.PoolClient>): Promise<pg.PoolClient> =>
+  retry(connect, { delaysMs: CROWDED_DELAYS_MS, isPassing: isCrowded, atEnd: lastError });
+
 const ASK_PROCESS = 'SELECT pg_backend_pid() AS pid';
 
 // The pool waits for this promise, though its type says void.
@@ -114,8 +121,9 @@ export function boundedPool(pool: pg.Pool, { statementMs, connectMs, againMs }: 
     const beganMs = performance.now();
     if (failed !== null && beganMs - failed.atMs < againMs) throw failed.error;
     try {
-      return await pool.connect();
+      return await uncrowded(() => pool.connect());
     } catch (error) {
+      if (isCrowded(error)) throw error;
       const atMs = performance.now();
       if (atMs - beganMs >= connectMs) failed = { atMs, error };
       throw error;

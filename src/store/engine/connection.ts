@@ -6,11 +6,13 @@ import { COLUMN_PARSERS, type Database } from './database.ts';
 import { part } from '../../options/all.ts';
 import {
   codeOf,
+  CROWDED,
   DatabaseNotSet,
   DatabaseRefused,
   DatabaseUnreachable,
   DatabaseUnsupported,
   isConnectionError,
+  isCrowded,
   reasonOf,
   troubleOf,
   DatabaseUnprotected,
@@ -144,6 +146,8 @@ function openingFailure(databaseUrl: string, error: unknown): unknown {
   const trouble = troubleOf(error);
   if (trouble instanceof DatabaseRefused) return new DatabaseRefused(error, place);
   if (trouble instanceof ExpectedError && !isConnectionError(trouble)) return trouble;
+  if (isCrowded(error))
+    return new DatabaseUnreachable(`${place} has no free connection: ${reasonOf(error)}. ${CROWDED}`);
   // An error of an unknown kind might quote the URL, so its text is left out.
   const isKnown = isConnectionError(error) || codeOf(error) !== '';
   const unknown = URL.canParse(databaseUrl)

@@ -188,6 +188,15 @@ export function isConnectionError(error: unknown): boolean {
   );
 }
 
+/** Whether the server, or a PgBouncer before it, has no connection left for us. */
+export const isCrowded = (error: unknown): boolean =>
+  codeOf(error) === '53300' ||
+  (codeOf(error) === '08P01' && error instanceof Error && error.message.startsWith('no more connections'));
+
+/** What to do about it. */
+export const CROWDED =
+  'Lower DATABASE_POOL_SIZE, run fewer processes, or raise max_connections of the server (max_client_conn of PgBouncer).';
+
 /** Whether it is a deadlock or a serialization failure: the server rolled back, and the work can be tried again. */
 export const isContention = (error: unknown): boolean => /^40(P01|001)$/.test(codeOf(error));
 
@@ -219,6 +228,11 @@ const PROGRAM_TOO_OLD = 'DB001';
 export function troubleOf(error: unknown): unknown {
   if (isConnectionError(error)) {
     if (error instanceof StoreUnreachable) return error;
+    if (isCrowded(error))
+      return new StoreUnreachable(
+        `the database has no free connection: ${reasonOf(error)}. What was committed is kept. ${CROWDED}`,
+        { cause: error },
+      );
     return new StoreUnreachable(
       `the connection to the database was lost: ${reasonOf(error)}. What was committed is kept; once the server is ` +
         'up, the same command takes up from there.',
