@@ -31,7 +31,7 @@ import { isLoopback } from '../../host/addresses.ts';
 
 import pg from 'pg';
 
-const POOL_CONNECTIONS_MAX = 10;
+const POOL_CONNECTIONS_MAX = 5;
 const SERVER_VERSION_MIN = 140_000;
 const ENCODING = 'UTF8';
 
