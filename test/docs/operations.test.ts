@@ -62,6 +62,9 @@ test('its settings, files and tables exist', () => {
     'daybook_migrate',
     'daybook_restored',
     'migrate_database_url',
+    'max_connections',
+    'default_pool_size',
+    'application_name',
   ];
   expect(named.filter((name) => !noTables.includes(name) && !tables.includes(`### ${name}\n`))).toEqual([]);
 });
