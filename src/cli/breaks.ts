@@ -32,11 +32,19 @@ import {
   type GlobalFlags,
   type StoreWork,
 } from './context.ts';
-import { idFlag, merchantsOf, textFlag } from './flags.ts';
+import {
+  accountsFlagged,
+  idFlag,
+  pageOf,
+  withPageFlags,
+  type PageFlags,
+  type RangeFlags,
+  textFlag,
+} from './flags.ts';
 import { caseText } from './output/break-case-text.ts';
 import { createRetryLog } from './output/progress-line.ts';
 import { breakText, breakTexts } from './output/run-text.ts';
-import { counted, cutLine, line, lines, LIST_SHOWN_MAX, type Times } from './output/text.ts';
+import { counted, line, lines, nextLine, type Times } from './output/text.ts';
 
 const EXAMPLES = `
 While a break is open, every run of its merchant ends with exit code 3; an assigned break is still open.
@@ -48,15 +56,18 @@ Examples:
   daybook breaks take 7 --by Ada
   daybook breaks resolve 7 --note "hold on the available balance, case 4711"`;
 
-interface ListFlags {
+interface ListFlags extends PageFlags, Pick<RangeFlags, 'merchant' | 'currency'> {
   readonly all?: boolean;
-  readonly merchant: readonly string[];
 }
 
 const withListFlags = (command: Command): Command =>
-  command
-    .option('--all', 'healed and resolved ones too')
-    .option('--merchant <no>', 'only this merchant (may be repeated)', collect, []);
+  withPageFlags(
+    command
+      .option('--all', 'healed and resolved ones too')
+      .option('--merchant <no>', 'only this merchant (may be repeated)', collect, [])
+      .option('--currency <code>', 'only this currency (may be repeated)', collect, []),
+    'id',
+  );
 
 export function breaksCommand(breaks: Command): void {
   withListFlags(breaks).addHelpText('after', EXAMPLES).action(list);
@@ -69,10 +80,15 @@ function list(_flags: object, self: Command): Promise<void> {
   // Flags that `breaks` has as well are taken for its own, wherever they stand.
   const { all = false, json = false, ...flags } = self.optsWithGlobals<ListFlags & GlobalFlags>();
   return answer(self, async ({ db, times }) => {
-    const limit = json ? undefined : LIST_SHOWN_MAX + 1;
-    const found = await listBreaks(db, { merchants: merchantsOf(flags), currencies: null, all, limit });
-    const rows = await casesOf(db, found);
-    return { document: rows, text: listText(rows, times) };
+    const { limit, after } = pageOf(flags, json);
+    const found = await listBreaks(db, {
+      ...{ ...accountsFlagged(flags), all },
+      limit: limit === undefined ? undefined : limit + 1,
+      after: after === undefined ? undefined : idFlag(after, `--after ${after} is no number of a break.`),
+    });
+    const rows = await casesOf(db, limit === undefined ? found : found.slice(0, limit));
+    const next = rows.length < found.length ? String(rows.at(-1)!.id) : null;
+    return { document: rows, text: listText(rows, next, times) };
   });
 }
 
@@ -89,20 +105,15 @@ async function casesOf(db: Kysely<DB>, rows: readonly BreakRow[]): Promise<CaseR
   });
 }
 
-function listText(found: readonly CaseRow[], times: Times): string {
-  if (found.length === 0) return 'no open break';
-  const rows = found.slice(0, LIST_SHOWN_MAX);
+function listText(rows: readonly CaseRow[], next: string | null, times: Times): string {
+  if (rows.length === 0) return 'no open break';
   const open = rows.filter(({ status }) => status === 'open');
   const takers = new Map(open.flatMap(({ id, taken_by: by }) => (by === null ? [] : [[id, by] as const])));
   return lines(
     counted(rows.length, 'break'),
     ...breakTexts(open, times.zone, takers).map((text) => `\n${text}`),
     ...rows.filter(({ status }) => status !== 'open').map((row) => closedText(row, times)),
-    cutLine(
-      found.length > rows.length,
-      'breaks',
-      '`--merchant NO` shows those of one merchant, `--json` has all',
-    ),
+    nextLine(rows.length, 'break', next),
     `\n${times.note}`,
   );
 }

@@ -8,6 +8,7 @@ import { isMerchantNo, MERCHANT_NO_RULE } from '../ledger/merchant-no.ts';
 import { askedRange, assertAskable, type DayRange } from '../run/range.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
 import { monthOf, type Month } from '../statements/month.ts';
+import { LIST_SHOWN_MAX } from './output/text.ts';
 import { collect } from './print.ts';
 
 export interface RangeFlags {
@@ -23,6 +24,31 @@ export const withRangeFlags = (command: Command): Command =>
     .option('--to <day>', 'last day, included')
     .option('--merchant <no>', 'only this merchant (may be repeated)', collect, [])
     .option('--currency <code>', 'only this currency (may be repeated)', collect, []);
+
+export interface PageFlags {
+  readonly limit?: string;
+  readonly after?: string;
+}
+
+/** For a list that may be long. `place` is what its rows are named by in `--after`. */
+export const withPageFlags = (command: Command, place: string): Command =>
+  command
+    .option(
+      '--limit <n>',
+      `at most so many rows; by default ${LIST_SHOWN_MAX.toLocaleString('en')}, with \`--json\` all`,
+    )
+    .option(`--after <${place}>`, 'only rows behind this one; the last line of a list that goes on names it');
+
+/** How many rows, undefined for all, and behind which. Throws `UsageError`. */
+export function pageOf(
+  { limit, after }: PageFlags,
+  json: boolean,
+): { readonly limit: number | undefined; readonly after: string | undefined } {
+  if (limit === undefined) return { limit: json ? undefined : LIST_SHOWN_MAX, after };
+  if (!/^[1-9]\d{0,6}$/.test(limit))
+    throw new UsageError(`--limit ${limit} is no number of rows; write 1 to 9999999.`);
+  return { limit: Number(limit), after };
+}
 
 /** The range asked for, checked against today in the platform's zone; null for the nightly range. */
 export const rangeOf = (flags: Pick<RangeFlags, 'from' | 'to'>, zone: string, now: Date): DayRange | null =>

@@ -15,10 +15,18 @@ import {
   type MerchantRow,
 } from '../store/merchants.ts';
 import { adoptSecretKey, rekey, type RekeyReport } from '../store/secrets/key-check.ts';
-import { answer, answerWith, auditEventOf, offlineSettings, platformSettings, withBy } from './context.ts';
-import { merchantNoFlag, unknownMerchant } from './flags.ts';
+import {
+  answer,
+  answerWith,
+  auditEventOf,
+  offlineSettings,
+  platformSettings,
+  withBy,
+  type GlobalFlags,
+} from './context.ts';
+import { merchantNoFlag, pageOf, unknownMerchant, withPageFlags, type PageFlags } from './flags.ts';
 import { addImportCommand, openTokenCheck } from './merchants-import.ts';
-import { counted, cutLine, lines, LIST_SHOWN_MAX, longTable, type Times } from './output/text.ts';
+import { counted, lines, longTable, nextLine, type Times } from './output/text.ts';
 
 interface AddFlags {
   readonly merchantNo: string;
@@ -91,12 +99,15 @@ async function tryToken(settings: Settings, merchant: SettingsMerchant): Promise
 }
 
 function addListCommand(merchants: Command): void {
-  merchants
-    .command('list')
+  withPageFlags(merchants.command('list'), 'no')
     .description('the merchants, tokens left out')
-    .option('--all', `not only the first ${LIST_SHOWN_MAX.toLocaleString('en')}; \`--json\` always has all`)
-    .action(({ all = false }: { readonly all?: boolean }, self: Command) =>
+    .option('--all', 'every merchant, however many there are')
+    .option('--status <status>', 'only active or disabled ones')
+    .action((flags: ListFlags, self: Command) =>
       answer(self, async ({ db, settings, times }) => {
+        const { json = false } = self.optsWithGlobals<GlobalFlags>();
+        const { limit, after = '' } = pageOf(flags, json || flags.all === true);
+        const status = statusFlag(flags.status);
         const stored = await listMerchants(db);
         const own = settings.platform?.merchant?.merchantNo;
         const rows: ListedMerchant[] = stored.map((row) => ({ ...row, source: 'database' }));
@@ -105,18 +116,32 @@ function addListCommand(merchants: Command): void {
             ...{ merchantNo: own, status: 'active', hasToken: true, addedAt: new Date(0), joinedAt: null },
             source: 'settings',
           });
-        return { document: rows, text: listText(rows, all, times) };
+        const behind = rows
+          .sort((a, b) => (a.merchantNo < b.merchantNo ? -1 : 1))
+          .filter((row) => row.merchantNo > after && (status === null || row.status === status));
+        const shown = behind.slice(0, limit);
+        const next = shown.length < behind.length ? shown.at(-1)!.merchantNo : null;
+        return { document: shown, text: listText(shown, next, times) };
       }),
     );
 }
 
 type ListedMerchant = MerchantRow & { readonly source: 'database' | 'settings' };
 
-function listText(rows: readonly ListedMerchant[], all: boolean, times: Times): string {
-  if (rows.length === 0) return 'no merchant yet; add one with `daybook merchants add`';
-  const shown = all ? rows : rows.slice(0, LIST_SHOWN_MAX);
+interface ListFlags extends PageFlags {
+  readonly all?: boolean;
+  readonly status?: string;
+}
+
+function statusFlag(text: string | undefined): string | null {
+  if (text === undefined || text === 'active' || text === 'disabled') return text ?? null;
+  throw new UsageError(`--status ${text} is none of a merchant; write active or disabled.`);
+}
+
+function listText(rows: readonly ListedMerchant[], next: string | null, times: Times): string {
+  if (rows.length === 0) return 'no such merchant; `daybook merchants add` adds one';
   return lines(
-    longTable(shown, {
+    longTable(rows, {
       merchant: ({ merchantNo }) => merchantNo,
       status: ({ status }) => status,
       '~token': ({ hasToken, source }) =>
@@ -125,11 +150,7 @@ function listText(rows: readonly ListedMerchant[], all: boolean, times: Times): 
       '~joined the nightly job': ({ joinedAt, source }) =>
         source === 'settings' ? 'yes' : times.at(joinedAt) || 'not yet: known by its approval',
     }),
-    cutLine(
-      shown.length < rows.length,
-      `of ${counted(rows.length, 'merchant')}`,
-      '`--all` shows the others, too',
-    ),
+    nextLine(rows.length, 'merchant', next),
     times.note,
   );
 }

@@ -3,14 +3,22 @@ import type { Command } from 'commander';
 import { thisHolder } from '../host/process-identity.ts';
 import { part } from '../options/all.ts';
 import { underLeasesAsNeeded } from '../run/leases.ts';
-import { EXIT } from '../run/verdict/exit-codes.ts';
+import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
 import { adoptStore, type AdoptReport } from '../statements/adopt.ts';
 import { recordAuditEvent } from '../store/audit.ts';
-import { listStatements, type StatementRow } from '../store/statements/statements.ts';
+import { listStatements, type StatementPlace, type StatementRow } from '../store/statements/statements.ts';
 import { answer, auditEventOf, stopSignal, withBy, type GlobalFlags } from './context.ts';
-import { accountsFlagged, dayFlag, withRangeFlags, type RangeFlags } from './flags.ts';
+import {
+  accountsFlagged,
+  dayFlag,
+  pageOf,
+  withPageFlags,
+  withRangeFlags,
+  type PageFlags,
+  type RangeFlags,
+} from './flags.ts';
 import { createProgressLine } from './output/progress-line.ts';
-import { counted, cutLine, line, lines, LIST_SHOWN_MAX, longTable, type Times } from './output/text.ts';
+import { counted, line, lines, longTable, nextLine, type Times } from './output/text.ts';
 import { addStatementsDiffCommand } from './statements-diff.ts';
 import { addStatementsGetCommand } from './statements-get.ts';
 
@@ -23,38 +31,46 @@ export function statementsCommand(statements: Command): void {
 }
 
 function addListCommand(statements: Command): void {
-  withRangeFlags(statements.command('list'))
+  withPageFlags(withRangeFlags(statements.command('list')), "'merchant day currency'")
     .description('published statements, current revisions')
     .option('--all', 'superseded revisions too, with when each was published, and why')
-    .action((flags: RangeFlags & { readonly all?: boolean }, self: Command) => {
+    .action((flags: RangeFlags & PageFlags & { readonly all?: boolean }, self: Command) => {
       const accounts = accountsFlagged(flags);
       const { json = false } = self.optsWithGlobals<GlobalFlags>();
+      const { limit, after } = pageOf(flags, json);
       return answer(self, async ({ db, times }) => {
         const found = await listStatements(db, {
           ...accounts,
           fromDay: dayFlag('--from', flags.from),
           toDay: dayFlag('--to', flags.to),
-          limit: json ? undefined : LIST_SHOWN_MAX + 1,
+          after: after === undefined ? undefined : placeOf(after),
+          limit: limit === undefined ? undefined : limit + 1,
         });
-        const rows = json ? found : completeDays(found);
+        const rows = limit === undefined ? found : completeDays(found, limit);
         const superseded = new Set(rows.map((row) => nameOf(row, row.supersedes ?? 0)));
         const shown = flags.all === true ? rows : rows.filter((row) => !superseded.has(nameOf(row)));
         const listed = listText(shown, flags.all === true ? times : null);
-        const rest = 'say which with `--merchant`, `--from` and `--to`; `--json` has all';
-        return {
-          document: shown,
-          text: lines(listed, cutLine(rows.length < found.length, 'statements', rest)),
-        };
+        const last = rows.length < found.length ? rows.at(-1)! : null;
+        const next = last && `${last.merchant_no} ${last.day} ${last.currency}`;
+        return { document: shown, text: lines(listed, nextLine(shown.length, 'statement', next)) };
       });
     });
 }
 
-/** Of rows cut after `LIST_SHOWN_MAX`, those of account days of which every revision is there. */
-function completeDays(rows: readonly StatementRow[]): readonly StatementRow[] {
-  const next = rows[LIST_SHOWN_MAX];
+/** Of rows cut after `limit`, those of account days of which every revision is there. */
+function completeDays(rows: readonly StatementRow[], limit: number): readonly StatementRow[] {
+  const next = rows[limit];
   if (next === undefined) return rows;
   const begin = rows.findIndex((row) => nameOf(row, 0) === nameOf(next, 0));
-  return rows.slice(0, begin === 0 ? LIST_SHOWN_MAX : begin);
+  return rows.slice(0, begin === 0 ? limit : begin);
+}
+
+/** Reads where a page begins. Throws `UsageError`. */
+function placeOf(text: string): StatementPlace {
+  const [, merchantNo, day, currency] = /^(.+) (\d{4}-\d\d-\d\d) (\S+)$/.exec(text) ?? [];
+  if (merchantNo === undefined)
+    throw new UsageError(`--after '${text}' is no place of the list; write 'MERCHANT DAY CURRENCY'.`);
+  return { merchantNo, day: dayFlag('--after', day!), currency: currency! };
 }
 
 const nameOf = (row: StatementRow, revision = row.revision): string =>

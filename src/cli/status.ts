@@ -24,7 +24,8 @@ import { statusesOf, statusExitCode, type MerchantStatus } from '../run/status.t
 import { mostSevere, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
 import { collect, createLog, platformSettings, printParts, withApp } from './context.ts';
 import { noticeDocument } from './output/run-text.ts';
-import { lines, counted, longTable, timesOf, type Times } from './output/text.ts';
+import { pageOf, withPageFlags, type PageFlags } from './flags.ts';
+import { lines, counted, longTable, nextLine, timesOf, type Times } from './output/text.ts';
 
 /** Reads an age such as `26h` as ms. Throws `UsageError`. */
 function parseAge(text: string): number {
@@ -48,13 +49,16 @@ Examples:
   daybook status --alert`;
 
 export function statusCommand(command: Command): void {
-  command
+  withPageFlags(command, 'no')
     .option('--max-age <age>', 'exit 4 when a merchant’s last successful run is older, like 26h')
     .option('--merchant <no>', 'only this merchant (may be repeated)', collect, [])
+    .option('--open', 'only merchants of which something is missing or needs attention')
     .option('--alert', 'send alerts of what is wrong; needs alerts to be set up; for a cron job')
     .option('--all', 'a line for each merchant, however many there are')
     .addHelpText('after', HELP)
-    .action(async ({ maxAge, merchant, all = false, alert = false }: StatusFlags, self: Command) => {
+    .action(async (flags: StatusFlags, self: Command) => {
+      const { maxAge, merchant, all = false, alert = false, open = false } = flags;
+      const { limit, after = '' } = pageOf(flags, true);
       const settings = platformSettings(self);
       const maxAgeMs = maxAge === undefined ? null : parseAge(maxAge);
       await withApp(settings, async ({ database, now }) => {
@@ -70,7 +74,10 @@ export function statusCommand(command: Command): void {
         const { runs, nextRun: next, queue, backfills, newSince } = overview;
         const leftOut = await merchantsNotRead(settings, db);
         const notRead = leftOut.filter((one) => merchant.length === 0 || merchant.includes(one));
-        const merchants = chosenOf([...new Set([...overview.merchants, ...leftOut])].sort(), merchant);
+        const chosen = chosenOf([...new Set([...overview.merchants, ...leftOut])].sort(), merchant);
+        const behind = chosen.filter((merchantNo) => merchantNo > after);
+        const merchants = behind.slice(0, limit);
+        const nextPlace = merchants.length < behind.length ? merchants.at(-1)! : null;
         const times = timesOf(settings);
         const zoneText = zoneRemark(settings.platform.timeZoneProof);
         const lastRun = runs.last && { ...runs.last, reason: overview.lastReason };
@@ -79,9 +86,10 @@ export function statusCommand(command: Command): void {
         const parts = statusesOf(db, merchants, { zone: times.zone, now: now(), maxAgeMs, newSince });
         const textAndParts = async function* () {
           for await (const statuses of parts) {
-            text.add(statuses);
+            const shown = open ? statuses.filter(hasSomethingToSay) : statuses;
+            text.add(shown);
             exitCodes.push(statusExitCode(statuses, runs));
-            yield statuses.map((status) => ({
+            yield shown.map((status) => ({
               ...status,
               notices: status.notices.map(noticeDocument),
               timeZoneProof: settings.platform.timeZoneProof,
@@ -103,6 +111,7 @@ export function statusCommand(command: Command): void {
               ...remarksOf(overview, undelivered, times.zone),
               '',
               text.toString(),
+              nextLine(merchants.length, 'merchant', nextPlace),
               zoneText !== null && `\n${zoneText}`,
               `\n${times.note}`,
             ),
@@ -112,7 +121,8 @@ export function statusCommand(command: Command): void {
     });
 }
 
-interface StatusFlags {
+interface StatusFlags extends PageFlags {
+  readonly open?: boolean;
   readonly maxAge?: string;
   readonly merchant: readonly string[];
   readonly all?: boolean;
@@ -149,6 +159,7 @@ function runsText({ last, notMadeUpFor }: LastRuns, next: NextRun | null, times:
 const MERCHANTS_SHOWN_MAX = 20;
 /** Shown where no merchant has anything to say. */
 const FIRST_SHOWN = 5;
+const NOTHING_OPEN = 'of these merchants nothing is missing, and nothing needs attention';
 const NO_MERCHANT = 'no merchant yet: set PLATFORM_MERCHANT_NO, or add one with `daybook merchants add`';
 
 interface StatusTextOptions {
@@ -192,6 +203,7 @@ export class StatusText {
   toString(): string {
     if (this.#options.merchants === 0) return NO_MERCHANT;
     const shown = this.#shown.items.length > 0 ? this.#shown.items : this.#merchants.items;
+    if (shown.length === 0) return NOTHING_OPEN;
     return lines(
       !this.#showsEach && this.#totalsText(),
       this.#table(shown),

@@ -87,28 +87,64 @@ test('status --json has every merchant in one document, and ends as for a person
   expect((await json('status', '--merchant', merchantOf(4))).items).toHaveLength(1);
 });
 
+/** Reads a list page by page, as its last line says. */
+async function everyPage(args: readonly string[]): Promise<string[]> {
+  const pages: string[] = [];
+  let after: readonly string[] = [];
+  for (let page = 0; page < 10; page += 1) {
+    const { stdout } = await daybook([...args, ...after], env);
+    pages.push(stdout);
+    const next = /more: add --after (?:'(.+)'|(\S+))$/m.exec(stdout);
+    if (next === null) return pages;
+    after = ['--after', (next[1] ?? next[2])!];
+  }
+  throw new Error('the pages have no end');
+}
+
+test('a list is read page by page, and no row is lost or twice', async () => {
+  const numbers = (pages: readonly string[], row: RegExp) => pages.flatMap((text) => text.match(row) ?? []);
+  const merchants = Array.from({ length: MERCHANTS }, (_, n) => merchantOf(n + 1));
+  const listed = await everyPage(['merchants', 'list', '--limit', '400']);
+  expect(listed).toHaveLength(3);
+  expect(numbers(listed, /^M\d{4}/gm)).toEqual(merchants);
+  const statuses = await everyPage(['status', '--limit', '500', '--all', '--max-age', '26h']);
+  expect(numbers(statuses, /^M\d{4}(?=  )/gm)).toEqual(merchants);
+  const breaks = await everyPage(['breaks', '--all', '--limit', '450']);
+  expect(breaks).toHaveLength(3);
+  expect(new Set(numbers(breaks, /break \d+/g)).size).toBe(1_200);
+  const statements = await everyPage(['statements', 'list', '--limit', '1000']);
+  expect(numbers(statements, /^M\d{4} {5}\S+ {2}USD/gm).length).toBe(2 * MERCHANTS);
+  expect(new Set(numbers(statements, /^M\d{4} {5}\S+ {2}USD/gm)).size).toBe(2 * MERCHANTS);
+});
+
+test('a wrong place, number of rows or filter is named', async () => {
+  for (const [args, text] of [
+    [['merchants', 'list', '--limit', '0'], '--limit 0 is no number of rows'],
+    [['merchants', 'list', '--status', 'new'], '--status new is none of a merchant'],
+    [['breaks', '--after', 'x'], '--after x is no number of a break'],
+    [['statements', 'list', '--after', 'M1'], "--after 'M1' is no place of the list"],
+  ] as const) {
+    const { code, stderr } = await daybook([...args], env);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(text)]);
+  }
+});
+
 test('lists end after a thousand items and say how to see the rest', async () => {
   const merchants = await listed('merchants', 'list');
   expect(merchants.rows).toHaveLength(1_000);
-  expect(merchants.stdout).toContain(
-    '\nonly the first 1,000 of 1,100 merchants are shown; `--all` shows the others, too\n',
-  );
+  expect(merchants.stdout).toContain('\n1,000 merchants shown, and there are more: add --after M1000\n');
   expect((await listed('merchants', 'list', '--all')).rows).toHaveLength(MERCHANTS);
   expect((await json('merchants', 'list')).items).toHaveLength(MERCHANTS);
 
   const breaks = await daybook(['breaks', '--all'], env);
   expect(breaks.stdout).toMatch(/^1,000 breaks\n/);
-  expect(breaks.stdout).toContain(
-    '\nonly the first 1,000 breaks are shown; `--merchant NO` shows those of one merchant, `--json` has all\n',
-  );
+  expect(breaks.stdout).toContain('\n1,000 breaks shown, and there are more: add --after ');
   expect((await json('breaks', '--all')).items).toHaveLength(1_200);
 });
 
 test('a list of statements that is cut has whole account days, each with its current revision', async () => {
   const { stdout, rows } = await listed('statements', 'list');
-  expect(stdout).toContain(
-    '\nonly the first 1,000 statements are shown; say which with `--merchant`, `--from` and `--to`',
-  );
+  expect(stdout).toContain("\n667 statements shown, and there are more: add --after 'M0334 2026-03-01 USD'");
   // Three revisions a merchant are two current statements; the 334th merchant is cut between its days.
   expect(rows).toHaveLength(333 * 2 + 1);
   expect(rows.at(-1)).toMatch(/^M0334 {5}2026-03-01 {2}USD/);

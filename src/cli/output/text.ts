@@ -106,9 +106,14 @@ function draw(
 
 export const counted = countedInText;
 
-/** The line below a list that was cut after `LIST_SHOWN_MAX` items; null if it was not. */
-export const cutLine = (isCut: boolean, noun: string, rest: string): string | null =>
-  isCut ? `\nonly the first ${LIST_SHOWN_MAX.toLocaleString('en')} ${noun} are shown; ${rest}` : null;
+/** The line below a list that goes on behind `place`; null where that is null, as it is complete. */
+export const nextLine = (shown: number, noun: string, place: string | null): string | null =>
+  place === null
+    ? null
+    : `\n${counted(shown, noun)} shown, and there are more: add ${NEEDS_QUOTES.test(place) ? `--after '${place}'` : `--after ${place}`}`;
+
+/** What a shell would not take as one word. */
+const NEEDS_QUOTES = /[^\w.:-]/;
 
 /** Joins the parts, one on each line. False and null are left out. */
 export const lines = (...parts: readonly (string | false | null)[]): string =>

@@ -44,11 +44,22 @@ export const listBreaks = (
   {
     limit,
     offset,
+    after,
     ...filter
-  }: BreakFilter & { readonly limit?: number | undefined; readonly offset?: number } = EVERY_ACCOUNT,
+  }: BreakFilter & {
+    readonly limit?: number | undefined;
+    readonly offset?: number;
+    /** The number of a break: those behind it in the list. None if there is no such break. */
+    readonly after?: number | undefined;
+  } = EVERY_ACCOUNT,
 ): Promise<BreakRow[]> =>
   breaksFor(db, filter)
     .selectAll()
+    .$if(after !== undefined, (query) =>
+      query.where(
+        sql<boolean>`(day, merchant_no, id) > (SELECT day, merchant_no, id FROM continuity_break WHERE id = ${after!})`,
+      ),
+    )
     .orderBy('day')
     .orderBy('merchant_no')
     .orderBy('id')

@@ -138,14 +138,31 @@ export async function revisionsOnDay(
 }
 
 /** Statements for a person, every revision, by merchant, day, currency and revision. */
+/** An account's day in a list of statements. */
+export interface StatementPlace extends Account {
+  readonly day: BusinessDay;
+}
+
+/** By merchant, day, currency and revision, from behind a place on where that is given. */
 export const listStatements = (
   db: Db,
-  filter: DayFilter & { readonly limit?: number | undefined } = EVERY_ACCOUNT,
+  {
+    after,
+    ...filter
+  }: DayFilter & {
+    readonly limit?: number | undefined;
+    readonly after?: StatementPlace | undefined;
+  } = EVERY_ACCOUNT,
 ): Promise<StatementRow[]> =>
   db
     .selectFrom('statement')
     .selectAll()
     .where(ofDays(filter))
+    .$if(after !== undefined, (query) =>
+      query.where(
+        sql<boolean>`(merchant_no, day, currency) > (${after!.merchantNo}, ${after!.day}::date, ${after!.currency})`,
+      ),
+    )
     .orderBy('merchant_no')
     .orderBy('day')
     .orderBy('currency')
