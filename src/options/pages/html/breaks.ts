@@ -163,6 +163,7 @@ function rowsTable(view: View, { rows, row }: BreakCase): Html {
       ...amountColumns<AdjacentRow>(view, ({ entry }) => entry),
     ],
     {
+      tableClass: 'entries',
       above: ({ break: found, isHere }) =>
         when(
           found !== null,
