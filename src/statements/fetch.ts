@@ -142,26 +142,33 @@ export async function* fetchInFormat(
   format: StatementFormat,
   { earlier, zone = null, known = STATEMENT_COLUMNS, readsEarlier = true }: InFormatOptions,
 ): AsyncGenerator<Uint8Array> {
-  const published = fetchStatement(objects, statement);
   if (format.name === CSV.name) {
-    yield* published;
+    yield* fetchStatement(objects, statement);
     return;
   }
-  const columns = columnsOf(statement.columns?.split(','));
+  yield* format.write({
+    account: { merchantNo: statement.merchant_no, currency: statement.currency },
+    day: statement.day,
+    zone,
+    published: revisionOf(statement),
+    earlier: earlier.map(revisionOf),
+    changes: () => changesOf(objects, earlier.at(-1), statement, readsEarlier),
+    columns: columnsNamed(columnsOf(statement.columns?.split(',')), known),
+    rows: statementRows(objects, statement),
+  });
+}
+
+/** A statement's rows without its header, some at a time. Throws what `fetchStatement` throws, at the end as well. */
+export async function* statementRows(
+  objects: ObjectStore,
+  { object_key: key, columns, sha256 }: Pick<StatementRow, 'object_key' | 'columns' | 'sha256'>,
+): AsyncGenerator<readonly RowCells[]> {
+  const bytes = fetchStatement(objects, { object_key: key, sha256 });
   try {
-    yield* format.write({
-      account: { merchantNo: statement.merchant_no, currency: statement.currency },
-      day: statement.day,
-      zone,
-      published: revisionOf(statement),
-      earlier: earlier.map(revisionOf),
-      changes: () => changesOf(objects, earlier.at(-1), statement, readsEarlier),
-      columns: columnsNamed(columns, known),
-      rows: rowsOf(published, statement.object_key, columns.length),
-    });
+    yield* rowsOf(bytes, key, columnsOf(columns?.split(',')).length);
   } catch (error) {
     if (!(error instanceof NoStatement)) throw error;
-    throw new StatementDamaged(alteredText(objects, statement.object_key));
+    throw new StatementDamaged(alteredText(objects, key));
   }
 }
 

@@ -63,6 +63,13 @@ export const overviewName = (
   merchantNo: string,
 ): string => `month-${month}-${encoded(merchantNo)}.${extension}`;
 
+/** The file name of an account's month as one file. */
+export const accountMonthName = (
+  { extension }: Pick<StatementFormat, 'extension'>,
+  month: string,
+  { merchantNo, currency }: Account,
+): string => `month-${month}-${encoded(merchantNo)}_${encoded(currency)}.${extension}`;
+
 /** The file name of a month's download, which names its merchant if it is of one. `ending`: what it says behind that. */
 export const monthZipName = (month: string, merchants: readonly string[], ending = ''): string =>
   `statements-${month}${merchants.length === 1 ? `-${encoded(merchants[0]!)}` : ''}${ending}.zip`;

@@ -5,8 +5,8 @@ import { expectedFiles, nameOf, type Problem, type ReadManifest } from './verify
 /** `10001_USD_2026-03-31.r2.csv`: the account day, the revision and the extension. */
 const STATEMENT = /^(.+)\.r(\d+)\.([a-z0-9.]+)$/;
 const CHANGES = /\.r\d+-r\d+\.[a-z0-9.]+$/;
-/** What the ZIP of a month adds to its statements. */
-const OF_MONTH = /^(?:month|changes)-\d{4}-\d\d(?:-.+)?\.[a-z]+$/;
+/** Files of a month: what its ZIP adds to its statements, and those of an account. */
+const OF_MONTH = /^(?:month|changes)-\d{4}-\d\d(?:-.+)?\.[a-z0-9]+$/;
 
 const MADE = 'it was made for a download, so no manifest has its checksum: it is not checked';
 const SUMS = 'it sums up the files of a download, and was not published: it is not checked';

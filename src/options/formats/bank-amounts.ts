@@ -1,5 +1,5 @@
 /** Amounts as formats of a bank want them: with no more decimals than their currency has by ISO 4217. */
-import type { StatedFigures } from '../../ledger/entry.ts';
+import type { BusinessDay, StatedFigures } from '../../ledger/entry.ts';
 import {
   createCurrencies,
   decimalsOf,
@@ -8,7 +8,13 @@ import {
   subtractAmounts,
 } from '../../ledger/money.ts';
 import { counted } from '../../ledger/text.ts';
-import { type Places, type StatementDay, FormatTooSmall } from '../../statements/formats/format.ts';
+import { addDays } from '../../ledger/business-day.ts';
+import {
+  type Places,
+  type StatementDay,
+  type StatementMonth,
+  FormatTooSmall,
+} from '../../statements/formats/format.ts';
 
 const ISO_4217 = createCurrencies({});
 /** Metals, funds and tests (XAU, XXX), to which ISO gives no minor unit; but for five currencies of several countries. */
@@ -73,27 +79,48 @@ export function missingIn({ opening, creditTotal, debitTotal, closing }: StatedF
 }
 
 /** `2 entries that may be of this day came and could not be read` */
-export const unreadableText = (count: number): string =>
-  `${counted(count, 'entry', 'entries')} that may be of this day came and could not be read`;
+export const unreadableText = (count: number, period = 'day'): string =>
+  `${counted(count, 'entry', 'entries')} that may be of this ${period} came and could not be read`;
 
-/** The verdict, the breaks, what could not be read, by how much the figures do not add up, and where the opening is from. */
-export function notesOf({ published, since }: Pick<StatementDay, 'published' | 'since'>): string[] {
-  const { figures, unreadable } = published;
+/** `month 2026-03 of the daily revisions 01-04 r1, 05 r2`; days without a statement are not there. */
+function monthText({ name, days }: StatementMonth): string {
+  const stretches: { from: BusinessDay; to: BusinessDay; revision: number }[] = [];
+  for (const { day, revision } of days) {
+    const last = stretches.at(-1);
+    if (last?.revision === revision && addDays(last.to, 1) === day) last.to = day;
+    else stretches.push({ from: day, to: day, revision });
+  }
+  const named = stretches.map(
+    ({ from, to, revision }) =>
+      `${from.slice(-2)}${from === to ? '' : `-${to.slice(-2)}`} r${revision}`,
+  );
+  return `month ${name} of the daily revisions ${named.join(', ')}`;
+}
+
+/** The revision, the verdict, the breaks, what could not be read, by how much the figures do not add up, and where the opening is from. */
+export function notesOf({
+  published,
+  since,
+  month,
+}: Pick<StatementDay, 'published' | 'since' | 'month'>): string[] {
+  const { figures, unreadable, revision } = published;
+  const name = `daybook ${month === undefined ? `revision ${revision}` : monthText(month)}`;
   const { verdict, breakCount, breaksAfter, restarted, otherClosings } = figures;
   const missing = missingIn(figures);
   if (since !== undefined)
     return [
+      name,
       `only what changed since ${since === 0 ? 'the day had no statement' : `revision ${since}`}`,
       ...(missing === null
         ? []
         : [`a net ${missing} comes from a changed opening or a break, not from these entries`]),
     ];
   return [
-    ...[verdict, `breaks: ${breakCount}`],
+    ...[name, verdict, `breaks: ${breakCount}`],
     ...(breaksAfter === 0
       ? []
       : [`${breaksAfter} of them between the last balance of the day and the next entry`]),
-    ...(unreadable === 0 ? [] : [`${unreadableText(unreadable)}: the figures lack what they say`]),
+    ...(unreadable === 0 ? [] : [`${unreadableText(unreadable, month && 'month')}: the figures lack what they say`]),
     ...(missing === null ? [] : [`a net ${missing} is missing between opening and closing`]),
     ...(restarted ? ['opening derived from the first entry'] : []),
     ...(otherClosings === undefined

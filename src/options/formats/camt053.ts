@@ -108,9 +108,12 @@ function totals({ published: { figures } }: StatementDay, { plain }: Amounts): s
   );
 }
 
-/** Day and revision as one number: a later revision has a higher one, and a later day up to revision 999. */
-const sequenceNumber = (day: string, revision: number): string =>
-  day.replaceAll('-', '') + String(revision).padStart(3, '0');
+/**
+ * Day and revision as one number: a later revision has a higher one, and a later day up to revision 999. A month has day 00, and
+ * the sum of its revisions.
+ */
+const sequenceNumber = ({ day, month }: StatementDay, revision: number): string =>
+  (month === undefined ? day : `${month.name}-00`).replaceAll('-', '') + String(revision).padStart(3, '0');
 
 /** Readers find an account by its number alone, so currency is part of it. One that is too long has a digest before the currency. */
 function accountNumber({ merchantNo, currency }: StatementDay['account']): string {
@@ -122,10 +125,10 @@ function accountNumber({ merchantNo, currency }: StatementDay['account']): strin
 }
 
 /** Of changes it ends with the revision that they follow, so that each pair of revisions has its own. */
-const idOf = ({ account, day, since }: StatementDay, revision: number): string =>
+const idOf = (day: StatementDay, revision: number): string =>
   reference(
-    `${sequenceNumber(day, revision)}-${account.currency}-${sha256Of(account.merchantNo).slice(0, 8)}` +
-      (since === undefined ? '' : `-S${since}`),
+    `${sequenceNumber(day, revision)}-${day.account.currency}-${sha256Of(day.account.merchantNo).slice(0, 8)}` +
+      (day.since === undefined ? '' : `-S${day.since}`),
   );
 
 function head(day: StatementDay, amounts: Amounts): string {
@@ -133,13 +136,14 @@ function head(day: StatementDay, amounts: Amounts): string {
   const { opening, closing } = published.figures;
   const created = `${published.publishedAt.toISOString().slice(0, 19)}Z`;
   const id = idOf(day, published.revision);
+  const from = day.month?.days[0]?.day ?? day.day;
   return (
     `<?xml version="1.0" encoding="UTF-8"?>\n<Document xmlns="${NAMESPACE}"><BkToCstmrStmt>` +
     `<GrpHdr><MsgId>${id}</MsgId><CreDtTm>${created}</CreDtTm></GrpHdr>` +
-    `<Stmt><Id>${id}</Id><ElctrncSeqNb>${sequenceNumber(day.day, published.revision)}</ElctrncSeqNb><CreDtTm>${created}</CreDtTm>` +
-    `<FrToDt><FrDtTm>${day.day}T00:00:00</FrDtTm><ToDtTm>${day.day}T23:59:59</ToDtTm></FrToDt>` +
+    `<Stmt><Id>${id}</Id><ElctrncSeqNb>${sequenceNumber(day, published.revision)}</ElctrncSeqNb><CreDtTm>${created}</CreDtTm>` +
+    `<FrToDt><FrDtTm>${from}T00:00:00</FrDtTm><ToDtTm>${day.day}T23:59:59</ToDtTm></FrToDt>` +
     `<Acct><Id><Othr>${element('Id', accountNumber(account))}</Othr></Id><Ccy>${account.currency}</Ccy></Acct>` +
-    balance('OPBD', opening, day.day, amounts) +
+    balance('OPBD', opening, from, amounts) +
     balance('CLBD', closing, day.day, amounts) +
     `${totals(day, amounts)}\n`
   );
@@ -166,11 +170,12 @@ function entryXml(cells: RowCells, at: Places, { inCurrency }: Amounts): string 
 
 function tail(day: StatementDay): string {
   const { earlier, published } = day;
-  const { revision, file, sha256, reason } = published;
+  const { file, sha256, reason } = published;
   const before = earlier.at(-1);
   const replaced =
     before === undefined ? '' : `. Replaces ${idOf(day, before.revision)}: ${reason ?? 'entries changed'}`;
-  const about = `daybook revision ${revision}, ${notesOf(day).join(', ')}. ${file} SHA-256 ${sha256}${replaced}`;
+  const named = day.month === undefined ? `. ${file} SHA-256 ${sha256}${replaced}` : '';
+  const about = `${notesOf(day).join(', ')}${named}`;
   return `${element('AddtlStmtInf', Array.from(about).slice(0, ABOUT_MAX).join(''))}</Stmt></BkToCstmrStmt></Document>\n`;
 }
 

@@ -17,6 +17,7 @@ export const HEADS = {
     contentType: 'application/xml',
     canBePublished: true,
     holdsChanges: true,
+    holdsMonth: true,
   },
   mt940: {
     name: 'mt940',
@@ -24,6 +25,7 @@ export const HEADS = {
     contentType: 'text/plain; charset=us-ascii',
     canBePublished: true,
     holdsChanges: true,
+    holdsMonth: true,
   },
   pdf: {
     name: 'pdf',

@@ -85,12 +85,13 @@ function swiftAmount(day: StatementDay, amount: string): string {
   return text;
 }
 
-/** Day of the year and revision: 09002 is the 31st of March, revision 2. */
-function statementNumber({ day, published }: StatementDay): string {
+/** Day of the year and revision: 09002 is the 31st of March, revision 2. A month has 4 and its number instead: 40331. */
+function statementNumber({ day, published, month }: StatementDay): string {
   const first = Date.parse(`${day.slice(0, 4)}-01-01T00:00:00Z`);
   const dayOfYear = (Date.parse(`${day}T00:00:00Z`) - first) / DAY_MS + 1;
   const revision = Math.min(published.revision, REVISION_SHOWN_MAX);
-  return String(dayOfYear).padStart(3, '0') + String(revision).padStart(2, '0');
+  const period = month === undefined ? String(dayOfYear).padStart(3, '0') : `4${month.name.slice(-2)}`;
+  return period + String(revision).padStart(2, '0');
 }
 
 /**
@@ -113,7 +114,8 @@ export function createMessages(day: StatementDay, messagesMax = MESSAGES_MAX) {
   const { currency } = account;
   const short = day.day.slice(2).replaceAll('-', '');
   const number = statementNumber(day);
-  const own = `${short}${currency}R${published.revision}`;
+  const own = `${day.month === undefined ? short : short.slice(0, 4)}${currency}R${published.revision}`;
+  const from = day.month?.days[0]?.day ?? day.day;
   // Cut, pairs of revisions could share it.
   const referenceOfDay =
     day.since === undefined ? own.slice(0, REFERENCE_MAX) : referenceOf(`${own}S${day.since}`);
@@ -139,7 +141,7 @@ export function createMessages(day: StatementDay, messagesMax = MESSAGES_MAX) {
       );
     const opening =
       messages === 1
-        ? `:60F:${balanceField(reached, day.since === undefined ? addDays(day.day, -1) : day.day)}`
+        ? `:60F:${balanceField(reached, day.since === undefined ? addDays(from, -1) : day.day)}`
         : `:60M:${balanceField(reached, day.day)}`;
     message = `${named}:28C:${number}/${String(messages).padStart(5, '0')}${END}${opening}${END}`;
   };
@@ -208,11 +210,10 @@ function entryOf(day: StatementDay, cells: RowCells, at: Places, { inUnits }: Ba
 
 function about(day: StatementDay, spelled: number): string {
   const { published, earlier } = day;
-  const { revision, reason } = published;
+  const { reason } = published;
   const before = earlier.at(-1);
   return swiftText(
     [
-      `daybook revision ${revision}`,
       ...notesOf(day),
       ...(spelled > 0 ? [`texts of ${spelled} entries are spelled in the characters of SWIFT`] : []),
       ...(before === undefined

@@ -42,6 +42,7 @@ export const CSV: StatementFormat & {
   canBePublished: true,
   holdsEveryDay: true,
   holdsChanges: true,
+  holdsMonth: true,
   write,
   reader: { hasHeader: true, rows: csvRows },
 };

@@ -49,6 +49,14 @@ export interface Changes {
   readonly more: number;
 }
 
+/** What a file of an account's month is made of. */
+export interface StatementMonth {
+  /** `2026-03`. */
+  readonly name: string;
+  /** The days with a statement, in order; at least one. */
+  readonly days: readonly { readonly day: BusinessDay; readonly revision: number }[];
+}
+
 export interface StatementDay {
   readonly account: Account;
   readonly day: BusinessDay;
@@ -61,6 +69,11 @@ export interface StatementDay {
    * changes, from the closing of that revision to the one of `published`, and the last column is `CHANGE_COLUMN`.
    */
   readonly since?: number;
+  /**
+   * Where it is a month of the account: `day` is then its last day, `published` has the figures of all days, and as its revision the
+   * sum of theirs, which grows with each new statement.
+   */
+  readonly month?: StatementMonth;
   /** What it changed in the one before; null where that file cannot be read. */
   readonly changes: () => Promise<Changes | null>;
   readonly columns: readonly StatementColumn[];
@@ -90,6 +103,8 @@ export interface StatementFormat {
   readonly packages?: PackageUse;
   /** If true, `write` can be given what changed since a revision, and marks reversals as its readers expect. */
   readonly holdsChanges?: true;
+  /** If true, `write` can be given a month of an account. */
+  readonly holdsMonth?: true;
   /** Makes the overview of a merchant's month, which goes before its statements; null where nothing was published. */
   readonly month?: (db: Kysely<DB>, asked: MonthAsked) => Promise<AsyncIterable<Uint8Array> | null>;
   /** Reads such a file back, so that `verify` can check its rows. Without it, bytes are all that is checked. */
@@ -125,9 +140,13 @@ export class FormatTooSmall extends ExpectedError {
   override readonly name = 'FormatTooSmall';
   readonly exitCode = EXIT.usage;
   /** `why`: the end of a sentence that begins with the statement and the format. */
-  constructor({ account, day }: Pick<StatementDay, 'account' | 'day'>, format: string, why: string) {
+  constructor(
+    { account, day, month }: Pick<StatementDay, 'account' | 'day' | 'month'>,
+    format: string,
+    why: string,
+  ) {
     super(
-      `the statement of ${account.merchantNo} in ${account.currency} for ${day} cannot be written as ${format}: ${why}. ` +
+      `the statement of ${account.merchantNo} in ${account.currency} for ${month?.name ?? day} cannot be written as ${format}: ${why}. ` +
         'Take the CSV, which holds every day.',
     );
   }
