@@ -1,18 +1,12 @@
 /** `statements get`: downloads a day's statement, or a month as one ZIP, and proves each file. */
-import { randomUUID } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
-import { mkdir, rename, rm, stat } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import { basename, dirname } from 'node:path';
 import { Option, type Command } from 'commander';
-import { makeFolder } from '../host/files.ts';
 import { bytesOf } from '../objects/object-store.ts';
 import { part } from '../options/all.ts';
 import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
 import { changesBetween, monthChanges, zippedChanges, type DayChanges } from '../statements/changes-since.ts';
 import { formatNote, inFormat } from '../statements/fetch.ts';
-import { SPREADSHEET, STATEMENT_FORMATS } from '../statements/formats/all.ts';
+import { MONTH_FORMATS, SPREADSHEET, STATEMENT_FORMATS } from '../statements/formats/all.ts';
 import { CSV } from '../statements/formats/csv.ts';
 import type { StatementFormat } from '../statements/formats/format.ts';
 import {
@@ -36,8 +30,10 @@ import {
 } from '../store/statements/statements.ts';
 import { manifestOfDay, type ManifestRow } from '../store/statements/stored-files.ts';
 import { answer, auditEventOf, collect, withBy, type CommandOutput, type StoreWork } from './context.ts';
+import { download } from './download.ts';
 import { currenciesOf, currencyFlag, dayFlag, merchantsOf, monthFlag } from './flags.ts';
 import { counted, lines } from './output/text.ts';
+import { getAccountMonth, getWorkbook, openLines } from './statements-of-month.ts';
 
 export function addStatementsGetCommand(statements: Command): void {
   withBy(statements.command('get'))
@@ -45,7 +41,11 @@ export function addStatementsGetCommand(statements: Command): void {
     .option('--merchant <no>', 'merchant number (of a month: may be repeated, or left out)', collect, [])
     .option('--currency <code>', 'currency, like USD (of a month: may be repeated, or left out)', collect, [])
     .option('--day <day>', 'day, YYYY-MM-DD')
-    .option('--month <month>', 'a month, YYYY-MM, as one ZIP with a summary and its manifests')
+    .option(
+      '--month <month>',
+      'a month, YYYY-MM, as one ZIP with a summary and its manifests; with one --merchant, one --currency and --format csv, camt053 or mt940 ' +
+        'as one file, and with --format workbook all accounts of a merchant as one',
+    )
     .option('--revision <n>', 'an earlier revision; without it the current one')
     .option(
       '--since <revision>',
@@ -56,7 +56,7 @@ export function addStatementsGetCommand(statements: Command): void {
         '--format <name>',
         'the format to get it in; made from the canonical CSV if it was not published so, and then no manifest names it',
       )
-        .choices(STATEMENT_FORMATS.map(({ name }) => name))
+        .choices([...STATEMENT_FORMATS, ...MONTH_FORMATS].map(({ name }) => name))
         .default(CSV.name)
         .conflicts('forSpreadsheet'),
     )
@@ -74,16 +74,18 @@ export function addStatementsGetCommand(statements: Command): void {
       'after',
       '\nExamples:\n  daybook statements get --merchant 10001 --currency USD --day 2026-03-31 --out downloads\n' +
         '  daybook statements get --month 2026-03 --merchant 10001\n' +
+        '  daybook statements get --month 2026-03 --merchant 10001 --currency USD --format camt053\n' +
+        '  daybook statements get --month 2026-03 --merchant 10001 --format workbook\n' +
         '  daybook statements get --merchant 10001 --currency USD --day 2026-03-31 --since 1 --format camt053\n' +
         '  daybook statements get --month 2026-03 --merchant 10001 --since close:1',
     )
-    .action((flags: GetFlags, self: Command) =>
-      flags.month === undefined
-        ? getDay(flags, self)
-        : flags.since === undefined
-          ? getMonth(flags, monthFlag(flags.month, '--month '), self)
-          : getMonthChanges(flags, flags.since, monthFlag(flags.month, '--month '), self),
-    );
+    .action((flags: GetFlags, self: Command) => {
+      if (flags.month === undefined) return getDay(flags, self);
+      const month = monthFlag(flags.month, '--month ');
+      return flags.since === undefined
+        ? getMonth(flags, month, self)
+        : getMonthChanges(flags, flags.since, month, self);
+    });
 }
 
 interface GetFlags {
@@ -99,9 +101,16 @@ interface GetFlags {
   readonly stdout?: boolean;
 }
 
-/** `--for-spreadsheet` is an older name of one format. */
-const formatOf = ({ format, forSpreadsheet }: GetFlags): StatementFormat =>
-  forSpreadsheet === true ? SPREADSHEET : STATEMENT_FORMATS.find(({ name }) => name === format)!;
+/** `--for-spreadsheet` is an older name of one format. Throws `UsageError` for one that only months have. */
+function formatOf({ format: name, forSpreadsheet, month, since }: GetFlags): StatementFormat {
+  if (forSpreadsheet === true) return SPREADSHEET;
+  const format = STATEMENT_FORMATS.find((one) => one.name === name);
+  if (format !== undefined) return format;
+  if (month === undefined) throw new UsageError(`a ${name} is of a month: give --month YYYY-MM.`);
+  throw new UsageError(
+    `changes${since === undefined ? '' : ` since ${since}`} cannot be written as ${name}.`,
+  );
+}
 
 /** Downloads one statement. Throws `UsageError` if there is none, `StatementDamaged`, `FormatTooSmall`. */
 function getDay(flags: GetFlags, self: Command): Promise<void> {
@@ -274,17 +283,29 @@ async function downloadManifest(
   await download(bytesOf(Buffer.from(recorded.signature!)), folder, name + SIGNATURE_EXTENSION);
 }
 
-const OPEN_SHOWN_MAX = 20;
 const AS_CSV_SHOWN_MAX = 10;
 
-/** Throws `UsageError` for a month without statements, `StatementDamaged`. */
+/**
+ * As one file where the format holds what is asked for, else as a ZIP. Throws `UsageError` for a month without statements,
+ * `StatementDamaged`, `FormatTooSmall`.
+ */
 async function getMonth(flags: GetFlags, month: Month, self: Command): Promise<void> {
   if (flags.revision !== undefined || flags.forSpreadsheet === true)
     throw new UsageError(
       '--month takes current revisions as published: leave --revision and --for-spreadsheet out.',
     );
-  const format = formatOf(flags);
   const currencies = currenciesOf(flags);
+  const workbook = MONTH_FORMATS.find(({ name }) => name === flags.format);
+  const [merchantNo, ...others] = flags.merchant;
+  if (workbook !== undefined) {
+    if (merchantNo === undefined || others.length > 0)
+      throw new UsageError(`a ${workbook.name} is of one merchant: say which with --merchant NO.`);
+    return getWorkbook(flags, { merchantNo, month, currencies }, workbook, self);
+  }
+  const format = formatOf(flags);
+  const isOne = merchantNo !== undefined && others.length === 0 && currencies?.length === 1;
+  if (isOne && format.holdsMonth && self.getOptionValueSource('format') === 'cli' && !isZip(flags))
+    return getAccountMonth(flags, { merchantNo, month, currencies }, format, self);
   await answer(self, async ({ db, objects, now }) => {
     const merchants = merchantsOf(flags) ?? (await publishedMerchants(db, month.from, month.to));
     const months = [];
@@ -326,16 +347,6 @@ async function getMonth(flags: GetFlags, month: Month, self: Command): Promise<v
   });
 }
 
-export const openLines = (open: readonly ListedMonth[]): (string | false)[] => [
-  ...open
-    .slice(0, OPEN_SHOWN_MAX)
-    .map(
-      ({ merchantNo, currency, openDays }) =>
-        `still open: ${merchantNo} ${currency} ${counted(openDays.length, 'day')}, first ${openDays[0]!}`,
-    ),
-  open.length > OPEN_SHOWN_MAX && `and ${open.length - OPEN_SHOWN_MAX} more accounts`,
-];
-
 const asCsvLines = (days: readonly DayAsCsv[]): (string | false)[] => [
   ...days.slice(0, AS_CSV_SHOWN_MAX).map(({ key, why }) => `${why} The ZIP has ${fileOf(key)} instead.`),
   days.length > AS_CSV_SHOWN_MAX && `and ${days.length - AS_CSV_SHOWN_MAX} more days, which the ZIP names`,
@@ -354,34 +365,8 @@ function placeOf(
   { name }: Month,
   ending?: string,
 ): [folder: string, file: string] {
-  if (out.endsWith('.zip')) return [dirname(out), basename(out)];
+  if (isZip({ out })) return [dirname(out), basename(out)];
   return [out, monthZipName(name, merchant, ending)];
 }
 
-const FILE_ERRORS = new Set([
-  ...['EACCES', 'EEXIST', 'EISDIR', 'ENAMETOOLONG', 'ENOSPC', 'ENOENT', 'ENOTDIR', 'EPERM', 'EROFS'],
-]);
-
-const isFileError = (error: unknown): error is NodeJS.ErrnoException =>
-  error instanceof Error && 'code' in error && FILE_ERRORS.has(String(error.code));
-
-/** Writes a file that its owner alone can read: to a temporary file in the same folder and renames it once all bytes are proven. Its name cannot be guessed, and links are not followed. */
-export async function download(
-  bytes: AsyncIterable<Uint8Array>,
-  folder: string,
-  name: string,
-): Promise<string> {
-  const path = join(folder, name);
-  const part = join(folder, `.${name}.${randomUUID()}.part`);
-  try {
-    await makeFolder({ mkdir, stat, dirname }, folder);
-    await pipeline(Readable.from(bytes), createWriteStream(part, { flags: 'wx', mode: 0o600 }));
-    await rename(part, path);
-  } catch (error) {
-    await rm(part, { force: true });
-    throw isFileError(error)
-      ? new UsageError(`${path} cannot be written (${error.code}); choose another --out.`)
-      : error;
-  }
-  return path;
-}
+const isZip = ({ out }: Pick<GetFlags, 'out'>): boolean => out.endsWith('.zip');

@@ -1,5 +1,5 @@
 /** The options of daybook, two lines each. Without these and its folder, an option is gone. */
-import type { StatementFormat } from '../statements/formats/format.ts';
+import type { MonthFormat, StatementFormat } from '../statements/formats/format.ts';
 import { alerts } from './alerts/option.ts';
 import { beneficiaries } from './beneficiaries/option.ts';
 import { close } from './close/option.ts';
@@ -50,3 +50,7 @@ export const queueOf = ({ workers }: { readonly workers: string }): WorkQueue | 
 /** The formats of statements next to CSV. */
 export const optionalFormats = (): readonly StatementFormat[] =>
   OPTIONS.flatMap(({ formats: own = [] }) => own);
+
+/** The formats of a merchant's month. */
+export const monthFormats = (): readonly MonthFormat[] =>
+  OPTIONS.flatMap(({ monthFormats: own = [] }) => own);

@@ -28,7 +28,7 @@ import type { OpenDay } from '../statements/open-days.ts';
 import type { RepairedFile, RepairOptions } from '../statements/repair-files.ts';
 import type { SettingsWithoutPlatform } from '../settings/settings.ts';
 import type { ListenAddress } from '../settings/values/addresses.ts';
-import type { StatementFormat } from '../statements/formats/format.ts';
+import type { MonthFormat, StatementFormat } from '../statements/formats/format.ts';
 import type { AuditEvent } from '../store/audit.ts';
 import type { Database, Db } from '../store/engine/database.ts';
 import type { MetricsPage } from '../web/readiness.ts';
@@ -267,6 +267,8 @@ export interface Option {
   readonly observation?: Observation;
   /** Formats of statements, in the order of their lists. What writes them is loaded with the first day. */
   readonly formats?: readonly StatementFormat[];
+  /** Formats of a merchant's month as one file. */
+  readonly monthFormats?: readonly MonthFormat[];
   /**
    * Opens the database without a server, in a folder below `dataDir`. Throws `EmbeddedDatabaseBusy`, `DatabaseFull` or
    * `DatabaseUnusable`.

@@ -27,7 +27,7 @@ export interface AccountMonthFile {
 /** The statements of the account have to be at least one, all current and in the order of their days. */
 export function accountMonthFile(
   objects: ObjectStore,
-  { merchantNo, currency, statements }: AccountMonth,
+  { merchantNo, currency, statements }: Pick<AccountMonth, 'merchantNo' | 'currency' | 'statements'>,
   month: Month,
   format: StatementFormat,
 ): AccountMonthFile {

@@ -130,9 +130,31 @@ async function filesOfDay(
   };
 }
 
+export interface KnownMonth {
+  readonly accounts: readonly ListedMonth[];
+  /** All revisions, by day, currency and number. */
+  readonly byDay: ReadonlyMap<BusinessDay, readonly StatementRow[]>;
+  /** As the last day's manifest names it. */
+  readonly zone: string | null;
+}
+
+/** The merchant's accounts in these currencies with their days that are open, without any file. */
+export async function listedMonth(
+  sources: Pick<MonthSources, 'db' | 'now'>,
+  merchantNo: string,
+  month: Month,
+  currencies: Chosen,
+): Promise<KnownMonth> {
+  const { accounts, byDay } = await accountMonths(sources.db, merchantNo, month, currencies);
+  const last = [...byDay.keys()].at(-1);
+  const recorded = last === undefined ? undefined : await manifestOfDay(sources.db, merchantNo, last);
+  const zone = recorded === undefined ? null : zoneIn(recorded);
+  return { accounts: await withOpenDays(sources, month, accounts, zone), byDay, zone };
+}
+
 /** Where no manifest names the zone of the days, those without a current statement are all that is known to be open. */
 async function withOpenDays(
-  { db, now }: MonthSources,
+  { db, now }: Pick<MonthSources, 'db' | 'now'>,
   month: Month,
   accounts: readonly AccountMonth[],
   zone: string | null,

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openLines } from '../../src/cli/statements-get.ts';
+import { openLines } from '../../src/cli/statements-of-month.ts';
 import { addAmounts, compareAmounts, subtractAmounts } from '../../src/ledger/money.ts';
 import { monthCsv, monthOf } from '../../src/statements/month.ts';
 import { verifyPaths } from '../../src/statements/verify.ts';

@@ -23,4 +23,12 @@ export const formats: Option = {
       month: async (db, asked) => (await import('./month-pdf.ts')).monthAsPdf(db, asked),
     },
   ],
+  monthFormats: [
+    {
+      name: 'workbook',
+      extension: HEADS.xlsx.extension,
+      contentType: HEADS.xlsx.contentType,
+      make: async (sources, asked) => (await import('./month-workbook.ts')).monthWorkbook(sources, asked),
+    },
+  ],
 };

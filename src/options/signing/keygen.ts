@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { print } from '../../cli/context.ts';
 import { lines } from '../../cli/output/text.ts';
-import { download } from '../../cli/statements-get.ts';
+import { download } from '../../cli/download.ts';
 import { bytesOf } from '../../objects/object-store.ts';
 import { UsageError } from '../../run/verdict/exit-codes.ts';
 import { ID_BYTES, keyFile, keyPairOf, SEED_BYTES } from './minisign.ts';

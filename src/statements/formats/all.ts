@@ -1,6 +1,6 @@
 /** Every format of statements: the CSV, and those that options add. */
-import { optionalFormats } from '../../options/all.ts';
-import type { StatementColumn, RowCells, StatementFormat } from './format.ts';
+import { monthFormats, optionalFormats } from '../../options/all.ts';
+import type { MonthFormat, StatementColumn, RowCells, StatementFormat } from './format.ts';
 import { CSV } from './csv.ts';
 
 /** Nothing that some spreadsheet would skip, or take for the start of a formula. */
@@ -35,6 +35,9 @@ export const SPREADSHEET: StatementFormat = {
 };
 
 export const STATEMENT_FORMATS: readonly StatementFormat[] = [CSV, SPREADSHEET, ...optionalFormats()];
+
+/** Those of a merchant's month as one file. */
+export const MONTH_FORMATS: readonly MonthFormat[] = monthFormats();
 
 export const publishedFormats = (names: readonly string[]): readonly StatementFormat[] =>
   STATEMENT_FORMATS.filter(

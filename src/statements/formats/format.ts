@@ -8,6 +8,7 @@ import type { PackageUse } from '../../host/packages.ts';
 import type { Chosen } from '../../ledger/account-filter.ts';
 import { EXIT, ExpectedError } from '../../ledger/ending.ts';
 import type { Account, BusinessDay, LedgerEntry, StatedFigures } from '../../ledger/entry.ts';
+import type { ObjectStore } from '../../objects/object-store.ts';
 import type { DB } from '../../store/engine/schema.ts';
 
 /** A row's cells as text, in the order of the columns. Amounts are plain decimals; the absent side is empty. */
@@ -109,6 +110,15 @@ export interface StatementFormat {
   readonly month?: (db: Kysely<DB>, asked: MonthAsked) => Promise<AsyncIterable<Uint8Array> | null>;
   /** Reads such a file back, so that `verify` can check its rows. Without it, bytes are all that is checked. */
   readonly reader?: StatementReader;
+}
+
+/** A merchant's month as one file with all of its accounts, made for a download. */
+export interface MonthFormat extends Pick<StatementFormat, 'name' | 'extension' | 'contentType'> {
+  /** Null where nothing was published. Its bytes fail with what reading a statement throws. */
+  readonly make: (
+    sources: { readonly db: Kysely<DB>; readonly objects: ObjectStore },
+    asked: MonthAsked,
+  ) => Promise<AsyncIterable<Uint8Array> | null>;
 }
 
 export interface MonthAsked {

@@ -29,14 +29,16 @@ export const knownBreak = (row: BreakRow): KnownBreak => ({
 
 interface BreakFilter extends DayFilter {
   /** Without it, only open ones. */
-  readonly all?: boolean;
+  readonly all?: boolean | 'but healed';
 }
 
 const breaksFor = (db: Db, { all = false, ...filter }: BreakFilter) =>
   db
     .selectFrom('continuity_break')
     .where(ofDays(filter))
-    .$if(!all, (query) => query.where('status', '=', 'open'));
+    .$if(all !== true, (query) =>
+      all === false ? query.where('status', '=', 'open') : query.where('status', '<>', 'healed'),
+    );
 
 /** Breaks to show to a person, oldest day first. */
 export const listBreaks = (

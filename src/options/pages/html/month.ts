@@ -1,5 +1,5 @@
 /** The page of a merchant's month: of one account, which tabs choose, its sum, what is open, and every day. */
-import { STATEMENT_FORMATS } from '../../../statements/formats/all.ts';
+import { MONTH_FORMATS, STATEMENT_FORMATS } from '../../../statements/formats/all.ts';
 import { monthFigures, type AccountMonth, type Month } from '../../../statements/month.ts';
 import type { BusinessDay } from '../../../ledger/entry.ts';
 import { inForce } from '../../../statements/closes.ts';
@@ -63,7 +63,7 @@ export function monthPage(view: View, shown: MonthShown): string {
       ${saidPart(shown.said)}
       <div class="bar">
         ${arrows(view, way(shown.before), way(shown.after))}
-        ${when(hasStatements, () => menu(texts.download, downloads(view, merchantNo, month.name)))}
+        ${when(hasStatements, () => menu(texts.download, downloads(view, shown)))}
       </div>
       ${chosen === null ? html`<p>${texts.month.nothing}</p>` : accountPart(view, shown, chosen)}
       ${when(close !== null && accounts.length > 0, () => closeSection(view, { ...close!, merchantNo, month: month.name, hasStatements }))}
@@ -77,12 +77,26 @@ export function monthPage(view: View, shown: MonthShown): string {
   });
 }
 
-/** The month's overview, and its statements in each format. */
-function downloads({ texts }: View, merchantNo: string, month: string): (readonly [string, string])[] {
+/** The month's overview, all accounts as one file, the chosen account as one, and the daily statements in each format. */
+function downloads(
+  { texts }: View,
+  { merchantNo, month: { name: month }, chosen }: MonthShown,
+): (readonly [string, string])[] {
   const address = monthDownloadAddress(merchantNo, month);
+  const file = (extension: string): string => monthOverviewAddress(merchantNo, month, extension);
+  const { currency, statements } = chosen?.account ?? { currency: '', statements: [] };
+  const nameOf = new Map<string, string>(otherFormats(texts));
   return [
     ...STATEMENT_FORMATS.filter((format) => format.month !== undefined).map(
-      ({ extension }) => [monthOverviewAddress(merchantNo, month, extension), texts.month.overview] as const,
+      ({ extension }) => [file(extension), texts.month.overview] as const,
+    ),
+    ...MONTH_FORMATS.map(({ extension }) => [file(extension), texts.month.workbook] as const),
+    ...STATEMENT_FORMATS.filter(({ holdsMonth }) => holdsMonth && statements.length > 0).map(
+      ({ name, extension }) =>
+        [
+          addressWith(file(extension), { currency }),
+          texts.month.accountFile(currency, nameOf.get(name) ?? 'CSV'),
+        ] as const,
     ),
     [address, texts.month.download],
     ...otherFormats(texts).map(

@@ -2,13 +2,15 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { firstBytes, joined, type ObjectStore } from '../../../objects/object-store.ts';
+import { accountMonthFile } from '../../../statements/account-month.ts';
 import { changesBetween } from '../../../statements/changes-since.ts';
 import { formatNote, inFormat } from '../../../statements/fetch.ts';
-import { STATEMENT_FORMATS } from '../../../statements/formats/all.ts';
+import { MONTH_FORMATS, STATEMENT_FORMATS } from '../../../statements/formats/all.ts';
 import { CSV } from '../../../statements/formats/csv.ts';
 import type { StatementFormat } from '../../../statements/formats/format.ts';
 import { fileOf, monthZipName, nameIn, overviewName } from '../../../statements/keys.ts';
 import { monthDownload, zippedMonth } from '../../../statements/month-files.ts';
+import { accountMonths, type Month } from '../../../statements/month.ts';
 import { recordAuditEvent } from '../../../store/audit.ts';
 import { CUT_DOWNLOAD, DOWNLOAD_COMMAND, monthSubject } from '../../../store/downloaded.ts';
 import { statementOf, statementsOfDay } from '../../../store/statements/statements.ts';
@@ -189,25 +191,18 @@ async function dayFile(
   };
 }
 
-/** A merchant's month: all of its files as a ZIP, or its overview in a format that makes one. */
-async function monthFile(
-  { db, objects, now, turns }: PagesContext,
-  asked: Asked,
-  takeTurn: TakeTurn,
-): Promise<Download> {
+/**
+ * A merchant's month: all of its files as a ZIP, its overview in a format that makes one, or all accounts in one file; with
+ * `currency`, one account's in a format that holds a month.
+ */
+async function monthFile(context: PagesContext, asked: Asked, takeTurn: TakeTurn): Promise<Download> {
+  const { db, objects, now, turns } = context;
   const merchantNo = merchantIn(asked);
-  const [, monthName = '', extension] = /^(\d{4}-\d{2})\.([\w.]+)$/.exec(asked.part('file')) ?? [];
+  const [, monthName = '', extension = ''] = /^(\d{4}-\d{2})\.([\w.]+)$/.exec(asked.part('file')) ?? [];
   if (monthName === '') throw new PageRefusal(404);
   const month = monthIn(monthName);
-  if (extension !== 'zip') {
-    const format = STATEMENT_FORMATS.find((one) => one.extension === extension);
-    await takeTurn(turns.made);
-    const bytes = await format?.month?.(db, { merchantNo, month: month.name, currencies: null, now });
-    if (format === undefined || !bytes) throw new PageRefusal(404);
-    // Recorded under its own name: it is no statement, so no statement counts as downloaded.
-    const name = overviewName(format, month.name, merchantNo);
-    return { subject: name, bytes, name, contentType: format.contentType };
-  }
+  if (asked.query('currency') !== null) return accountMonth(context, asked, { month, extension }, takeTurn);
+  if (extension !== 'zip') return overview(context, { merchantNo, month, extension }, takeTurn);
   const format = formatIn(asked);
   await takeTurn(turns.made);
   const { accounts, files } = await monthDownload({ db, objects, format, now }, merchantNo, month, null);
@@ -219,6 +214,55 @@ async function monthFile(
     bytes: zippedMonth(month, accounts, files),
     name: monthZipName(month.name, [merchantNo], ending),
     contentType: 'application/zip',
+  };
+}
+
+async function overview(
+  { db, objects, now, turns }: PagesContext,
+  {
+    merchantNo,
+    month,
+    extension,
+  }: { readonly merchantNo: string; readonly month: Month; readonly extension: string },
+  takeTurn: TakeTurn,
+): Promise<Download> {
+  const asked = { merchantNo, month: month.name, currencies: null, now };
+  await takeTurn(turns.made);
+  const book = MONTH_FORMATS.find((one) => one.extension === extension);
+  if (book !== undefined) {
+    const bytes = await book.make({ db, objects }, asked);
+    if (bytes === null) throw new PageRefusal(404);
+    const name = overviewName(book, month.name, merchantNo);
+    const subject = monthSubject(month.name, [merchantNo]);
+    return { subject, note: `as ${book.name}`, bytes, name, contentType: book.contentType };
+  }
+  const format = STATEMENT_FORMATS.find((one) => one.extension === extension);
+  const bytes = await format?.month?.(db, asked);
+  if (format === undefined || !bytes) throw new PageRefusal(404);
+  // Recorded under its own name: it is no statement, so no statement counts as downloaded.
+  const name = overviewName(format, month.name, merchantNo);
+  return { subject: name, bytes, name, contentType: format.contentType };
+}
+
+async function accountMonth(
+  { db, objects, turns }: PagesContext,
+  asked: Asked,
+  { month, extension }: { readonly month: Month; readonly extension: string },
+  takeTurn: TakeTurn,
+): Promise<Download> {
+  const currency = asked.query('currency')!;
+  const merchantNo = merchantIn(asked);
+  const format = STATEMENT_FORMATS.find((one) => one.holdsMonth && one.extension === extension);
+  if (format === undefined) throw new PageRefusal(404);
+  const [account] = (await accountMonths(db, merchantNo, month, [currency])).accounts;
+  if (account === undefined || account.statements.length === 0) throw new PageRefusal(404);
+  await takeTurn(turns.made);
+  const { name, read } = accountMonthFile(objects, account, month, format);
+  const { bytes, rest } = await firstBytes(read(), HELD_BYTES_MAX);
+  return {
+    subject: monthSubject(month.name, [merchantNo], [currency]),
+    note: formatNote(format),
+    ...{ bytes: joined(bytes, rest), name, contentType: format.contentType },
   };
 }
 

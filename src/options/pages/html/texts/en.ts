@@ -153,6 +153,8 @@ export const EN = {
     download: 'Daily statements (CSV, ZIP)',
     downloadAs: (format: string) => `Daily statements (${format}, ZIP)`,
     overview: 'Month statement, to sign (PDF)',
+    workbook: 'Month, all accounts (workbook, XLSX)',
+    accountFile: (currency: string, format: string) => `Month of ${currency}, one file (${format})`,
   },
   close: {
     title: 'Close of the month',

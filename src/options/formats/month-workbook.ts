@@ -1,0 +1,268 @@
+/** A merchant's month as a workbook: an overview, each account's entries, the breaks, and what later revisions changed. */
+import type { Kysely } from 'kysely';
+import { causeOf } from '../../ledger/hints/stories.ts';
+import { entriesIn } from '../../ledger/chain/figures.ts';
+import { addAmounts, subtractAmounts } from '../../ledger/money.ts';
+import { instantText } from '../../ledger/wall-time.ts';
+import type { ObjectStore } from '../../objects/object-store.ts';
+import { provenBalances } from '../../run/proven.ts';
+import { columnsOfMonth, rowsOfMonth } from '../../statements/account-month.ts';
+import { isUnreadable, rowsBetween } from '../../statements/fetch.ts';
+import type { MonthAsked } from '../../statements/formats/format.ts';
+import { listedMonth } from '../../statements/month-files.ts';
+import { missingNetOf } from '../../statements/month-figures.ts';
+import { monthFigures, monthOf, stretches, type ListedMonth, type Month } from '../../statements/month.ts';
+import { earlierOf } from '../../statements/summary.ts';
+import { figuresOf } from '../../store/account-days.ts';
+import { lastSteps, type CaseStep } from '../../store/breaks/break-cases.ts';
+import { knownBreak, listBreaks, type BreakRow } from '../../store/breaks/breaks.ts';
+import type { DB } from '../../store/engine/schema.ts';
+import type { StatementRow } from '../../store/statements/statements.ts';
+import type { Value } from './xlsx-xml.ts';
+import { amount, count, header, lateSheet, rowSheets, smallSheet, text, workbook } from './xlsx-sheets.ts';
+
+interface Sources {
+  readonly db: Kysely<DB>;
+  readonly objects: ObjectStore;
+}
+
+interface MonthBook {
+  readonly merchantNo: string;
+  readonly month: Month;
+  readonly zone: string | null;
+  readonly at: Date;
+  /** Those with a statement. */
+  readonly accounts: readonly BookedAccount[];
+  readonly breaks: readonly BreakRow[];
+  readonly steps: ReadonlyMap<number, CaseStep>;
+  /** Every statement of the month that replaced one, with that one. */
+  readonly replaced: readonly (readonly [before: StatementRow, after: StatementRow])[];
+}
+
+interface BookedAccount {
+  readonly account: ListedMonth;
+  readonly verifiedThrough: string | null;
+  readonly breaks: readonly BreakRow[];
+}
+
+/** Null where nothing was published. Throws what reading the database throws; its bytes what reading a statement throws. */
+export async function monthWorkbook(
+  { db, objects }: Sources,
+  asked: MonthAsked,
+): Promise<AsyncIterable<Uint8Array> | null> {
+  const book = await db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .setAccessMode('read only')
+    .execute((trx) => bookIn(trx, asked));
+  return book && written(objects, book);
+}
+
+/** Most breaks that are listed; the workbook says how many more there are. */
+const BREAKS_MAX = 10_000;
+
+async function bookIn(db: Kysely<DB>, asked: MonthAsked): Promise<MonthBook | null> {
+  const { merchantNo, currencies, now } = asked;
+  const month = monthOf(asked.month)!;
+  const listed = await listedMonth({ db, now }, merchantNo, month, currencies);
+  const { zone, byDay } = listed;
+  const accounts = listed.accounts.filter(({ statements }) => statements.length > 0);
+  if (accounts.length === 0) return null;
+  const days = { merchants: [merchantNo], currencies, fromDay: month.from, toDay: month.to };
+  const breaks = await listBreaks(db, { ...days, all: 'but healed', limit: BREAKS_MAX + 1 });
+  const balances = zone === null ? [] : await provenBalances(db, accounts, { zone, now: now() });
+  const rows = [...byDay.values()].flat();
+  return {
+    ...{ merchantNo, month, zone, at: now(), breaks },
+    accounts: accounts.map((account, nth) => ({
+      account,
+      verifiedThrough: balances[nth]?.provenThrough ?? null,
+      breaks: breaks.filter(({ currency }) => currency === account.currency),
+    })),
+    steps: await lastSteps(
+      db,
+      breaks.map(({ id }) => id),
+    ),
+    replaced: rows.flatMap((after) => {
+      const before = earlierOf(after, byDay.get(after.day)!).at(-1);
+      return before === undefined ? [] : [[before, after] as const];
+    }),
+  };
+}
+
+async function* written(objects: ObjectStore, book: MonthBook): AsyncGenerator<Uint8Array> {
+  const foot = `${book.merchantNo} ${book.month.name}, as of ${instantText(book.at, book.zone)}`;
+  const entries = book.accounts.map(({ account: { currency, statements } }) => {
+    const columns = columnsOfMonth(statements);
+    const inAll = statements.reduce((sum, row) => sum + entriesIn(figuresOf(row)), 0);
+    return rowSheets({
+      name: currency,
+      foot,
+      columns,
+      rows: rowsOfMonth(objects, statements, columns),
+      inAll,
+    });
+  });
+  const sheet = (name: string, cells: readonly (readonly [string, ...unknown[]])[]) => ({
+    ...{ name, foot },
+    widths: cells.map(([head]) => Math.max(head.length + 2, WIDTHS[head] ?? 18)),
+  });
+  try {
+    yield* workbook([
+      await smallSheet(sheet('Overview', ACCOUNT_CELLS), overviewRows(book)),
+      ...entries.flatMap(({ sheets }) => sheets),
+      await smallSheet(sheet('Breaks', BREAK_CELLS), breakRows(book)),
+      lateSheet(sheet('Changes', CHANGE_CELLS), 1 + Math.max(1, book.replaced.length), () =>
+        changeRows(objects, book),
+      ),
+    ]);
+  } finally {
+    for (const { end } of entries) await end();
+  }
+}
+
+const WIDTHS: Readonly<Record<string, number>> = {
+  ...{ currency: 14, published_at: 28, resolved_at: 28, cause: 40, note: 40, why: 40 },
+};
+
+type Cells<Of> = readonly (readonly [name: string, value: (of: Of) => Value])[];
+
+const rowOf = <Of>(cells: Cells<Of>, of: Of): Value[] => cells.map(([, value]) => value(of));
+const headOf = <Of>(cells: Cells<Of>): Value[] => header(cells.map(([name]) => name));
+
+const ACCOUNT_CELLS: Cells<BookedAccount> = [
+  ['currency', ({ account }) => text(account.currency)],
+  ['opening', ({ account }) => amount(monthFigures(account).opening ?? '')],
+  ['credit_total', ({ account }) => amount(monthFigures(account).creditTotal)],
+  ['credit_count', ({ account }) => count(monthFigures(account).creditCount)],
+  ['debit_total', ({ account }) => amount(monthFigures(account).debitTotal)],
+  ['debit_count', ({ account }) => count(monthFigures(account).debitCount)],
+  ['expected_closing', ({ account }) => amount(subtractAmounts(closingOf(account), missingIn(account)))],
+  ['closing', ({ account }) => amount(closingOf(account))],
+  ['missing_net', ({ account }) => amount(missingIn(account))],
+  ['explained_net', (of) => amount(explainedIn(of))],
+  ['unexplained_difference', (of) => amount(subtractAmounts(missingIn(of.account), explainedIn(of)))],
+  [
+    'verified_through',
+    ({ verifiedThrough }) =>
+      verifiedThrough === null ? text('not verified') : { kind: 'day', text: verifiedThrough },
+  ],
+  ['days_published', ({ account }) => count(account.statements.length)],
+  ['days', ({ account }) => count(daysOf(account))],
+  ['open_days', ({ account }) => text(stretches(account.openDays).join(' '))],
+  ['open_breaks', ({ breaks }) => count(breaks.filter(({ status }) => status === 'open').length)],
+];
+
+const closingOf = (account: ListedMonth): string => monthFigures(account).closing ?? '0';
+const missingIn = (account: ListedMonth): string => missingNetOf(monthFigures(account)) ?? '0';
+const explainedIn = ({ breaks }: BookedAccount): string =>
+  breaks
+    .filter(({ status }) => status === 'resolved')
+    .reduce((sum, row) => addAmounts(sum, row.missing_net), '0');
+
+/** Of the month, since the account's first one. */
+const daysOf = ({ openDays, statements }: ListedMonth): number =>
+  new Set([...openDays, ...statements.map(({ day }) => day)]).size;
+
+const NOTES = [
+  'expected_closing is opening + credits - debits; missing_net is what the closing has beyond it, explained_net what of that resolved breaks explain.',
+  'A day counts in days from the account’s first one on; open_days are those that keep the month from being closed.',
+  'published_at, resolved_at and booked_at are in the time zone of the platform.',
+  'An amount of more than 15 digits is text on yellow: a spreadsheet would round it as a number.',
+  'The rows are those of the current statements; their CSVs are the files proven.',
+];
+
+function overviewRows({ merchantNo, month, zone, at, accounts }: MonthBook): Value[][] {
+  return [
+    headOf(ACCOUNT_CELLS),
+    ...accounts.map((one) => rowOf(ACCOUNT_CELLS, one)),
+    [],
+    [text('merchant_no'), text(merchantNo)],
+    [text('month'), text(month.name)],
+    [text('time zone'), text(zone ?? '')],
+    [text('as of'), text(instantText(at, zone))],
+    [],
+    ...NOTES.map((note) => [text(note)]),
+  ];
+}
+
+interface BookedBreak {
+  readonly row: BreakRow;
+  readonly by: string;
+  readonly zone: string | null;
+}
+
+const BREAK_CELLS: Cells<BookedBreak> = [
+  ['break', ({ row }) => count(row.id)],
+  ['currency', ({ row }) => text(row.currency)],
+  ['day', ({ row }) => ({ kind: 'day', text: row.day })],
+  ['status', ({ row }) => text(row.status)],
+  ['amount', ({ row }) => amount(row.missing_net)],
+  ['expected_balance', ({ row }) => amount(row.expected_balance)],
+  ['found_balance', ({ row }) => amount(row.found_balance)],
+  ['after_batch_no', ({ row }) => text(row.after_batch_no ?? '')],
+  ['before_batch_no', ({ row }) => text(row.before_batch_no)],
+  ['cause', ({ row }) => text(causeOf(knownBreak(row)))],
+  ['resolved_at', ({ row, zone }) => text(row.closed_at === null ? '' : instantText(row.closed_at, zone))],
+  ['resolved_by', ({ by }) => text(by)],
+  ['note', ({ row }) => text(row.note ?? '')],
+];
+
+function breakRows({ breaks, steps, zone }: MonthBook): Value[][] {
+  const rows = breaks.slice(0, BREAKS_MAX).map((row) => {
+    const last = steps.get(row.id);
+    return rowOf(BREAK_CELLS, { row, zone, by: last?.kind === 'resolved' ? last.by : '' });
+  });
+  if (rows.length === 0) rows.push([text('no break')]);
+  if (breaks.length > BREAKS_MAX) rows.push([text('and more: daybook breaks list shows them all')]);
+  return [headOf(BREAK_CELLS), ...rows];
+}
+
+interface Change {
+  readonly after: StatementRow;
+  readonly zone: string | null;
+  /** Null where the file before could not be read. */
+  readonly counts: Readonly<Record<'added' | 'removed' | 'changed', number>> | null;
+}
+
+const counted =
+  (what: keyof NonNullable<Change['counts']>) =>
+  (change: Change): Value =>
+    change.counts === null ? text('not readable') : count(change.counts[what]);
+
+const CHANGE_CELLS: Cells<Change> = [
+  ['currency', ({ after }) => text(after.currency)],
+  ['day', ({ after }) => ({ kind: 'day', text: after.day })],
+  ['revision', ({ after }) => count(after.revision)],
+  ['published_at', ({ after, zone }) => text(instantText(after.published_at, zone))],
+  ['why', ({ after }) => text(after.reason ?? '')],
+  ['entries_added', counted('added')],
+  ['entries_removed', counted('removed')],
+  ['entries_changed', counted('changed')],
+];
+
+async function* changeRows(
+  objects: ObjectStore,
+  { replaced, zone }: MonthBook,
+): AsyncGenerator<readonly Value[]> {
+  yield headOf(CHANGE_CELLS);
+  if (replaced.length === 0) yield [text('no statement was replaced')];
+  for (const [before, after] of replaced)
+    yield rowOf(CHANGE_CELLS, { after, zone, counts: await countsOf(objects, before, after) });
+}
+
+async function countsOf(
+  objects: ObjectStore,
+  before: StatementRow,
+  after: StatementRow,
+): Promise<Change['counts']> {
+  const counts = { added: 0, removed: 0, changed: 0 };
+  try {
+    for await (const row of rowsBetween(objects, before, after))
+      counts[row.before === null ? 'added' : row.after === null ? 'removed' : 'changed'] += 1;
+    return counts;
+  } catch (error) {
+    if (!isUnreadable(error)) throw error;
+    return null;
+  }
+}
