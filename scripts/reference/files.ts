@@ -1,6 +1,6 @@
 /** docs/reference/files.md: published files, downloads and the data folder, as the code that writes them knows them. */
 import * as z from 'zod';
-import { STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';
+import { MONTH_FORMATS, STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';
 import { CSV } from '../../src/statements/formats/csv.ts';
 import { STATEMENT_COLUMNS, type StatementFormat } from '../../src/statements/formats/format.ts';
 import { closeText, type CloseFile } from '../../src/options/close/close-file.ts';
@@ -249,6 +249,14 @@ const formatRows = (): string[][] =>
     whenMade(format),
   ]);
 
+const monthFormatRows = (): string[][] =>
+  MONTH_FORMATS.map((format) => [
+    code(format.name),
+    code(`month-{YYYY-MM}-{merchantNo}.${format.extension}`),
+    code(format.contentType),
+    'made for the download',
+  ]);
+
 const downloadSections = (): string[] => {
   const file = fileOf(STATEMENT_KEY);
   return [
@@ -268,14 +276,18 @@ const downloadSections = (): string[] => {
           'statements-{YYYY-MM}.zip, statements-{YYYY-MM}-{merchantNo}.zip',
           'with `--month`: of all merchants that were asked for, or of one',
         ],
+        [
+          'month-{YYYY-MM}-{merchantNo}_{CCC}.csv, month-{YYYY-MM}-{merchantNo}.xlsx',
+          'with `--month` and `--format`: an account’s month as one file, or a merchant’s as a workbook: see [A month as one file](#a-month-as-one-file)',
+        ],
       ].map(([name, what]) => [name!.split(', ').map(code).join(', '), what!]),
     ),
     '`--format NAME` chooses among these:',
-    table(['format', 'file', 'content type', 'when it is made'], formatRows()),
+    table(['format', 'file', 'content type', 'when it is made'], [...formatRows(), ...monthFormatRows()]),
     'The ZIP of a month holds every current statement, summary, manifest and signature under its key of the object store, and ' +
-      '`month-{YYYY-MM}.csv`, one line for each account; of a closed month also its closes. With `--currency` there are no summaries, and the manifest lies next to each ' +
+      '`month-{YYYY-MM}.csv`, one line for each account; of a closed month also its closes. With `--currency` alone there are no summaries, and the manifest lies next to each ' +
       `statement under the name \`${patternOf(manifestFileNextTo(file))}\`.`,
-    'With `--format` other than `csv` the ZIP holds the statements in that format and `month-{YYYY-MM}.csv`. A file that was published in the ' +
+    'With `--format` other than `csv` and `workbook` the ZIP holds the statements in that format and `month-{YYYY-MM}.csv`. A file that was published in the ' +
       'format has the manifest of its day next to it, under the same name as with `--currency`, and `daybook verify` checks it. A ' +
       'file that was made for the download has none, as no manifest names it: `daybook verify` says so of each of them. Without ' +
       '`--format`, or with `csv`, the ZIP also holds each day’s files in the other formats that were published.',

@@ -148,6 +148,39 @@ const MONTH_PDF = [
   ],
 ];
 
+const ACCOUNT_MONTH = [
+  ['name', '`month-{YYYY-MM}-{merchantNo}_{CCC}` with the ending of the format'],
+  ['CSV', 'the header once, then the rows of all days. A day that was published with fewer columns has empty cells'],
+  [
+    'camt.053',
+    'one `Stmt`. `FrToDt`, `OPBD` and `CLBD` are from the first published day to the last one. `ElctrncSeqNb` is `YYYYMM00` and the sum of the ' +
+      'daily revisions, so it grows with each new statement; `MsgId` and `Stmt/Id` begin with it. `CreDtTm` is when the latest statement was published',
+  ],
+  [
+    'MT940',
+    '`:20:` has `YYMM`, currency, `R` and the sum of the daily revisions; `:28C:` has 4, the month and that sum (from 100 on it is 99). `:60F:` is ' +
+      'dated the day before the first published day, `:62F:` the last one',
+  ],
+  [
+    '`AddtlStmtInf`, the last `:86:`',
+    'the revision of each day: `month 2026-03 of the daily revisions 01-04 r1, 05 r2`; then verdict, breaks and the balance difference of the month',
+  ],
+];
+
+const MONTH_WORKBOOK = [
+  [
+    '`Overview`',
+    'a line for each account: opening, credits, debits, expected closing, closing, the difference (`missing_net`), what of it resolved breaks ' +
+      'explain, what is unexplained; the day through which the account is verified; days published, of how many, and those still open; open breaks',
+  ],
+  ['the currency, like `USD`', 'the rows of all days; more than fit on a sheet go on on the next one, `USD 2`'],
+  ['`Breaks`', 'open and resolved breaks of the month’s days, up to 10,000: amount, balances, entries, cause, who resolved it and when, note'],
+  [
+    '`Changes`',
+    'each revision that replaced another one: day, when it was published, why, and how many entries it added, removed and changed',
+  ],
+];
+
 const LIMITS = [
   [code('csv'), 'every day', 'flat'],
   [
@@ -198,6 +231,16 @@ export const formatSections = (): string[] => [
   'The month statement as PDF, to sign, is `month-YYYY-MM-MERCHANT.pdf`: it comes before the merchant’s statements in the month’s ZIP in this format, and is a download of the pages. ' +
     'It is made for the download from the current state, and never published. Its times are in the zone of the business days, with its offset.',
   table(['part', 'what it holds'], MONTH_PDF),
+  '### A month as one file',
+  '`daybook statements get --month M --merchant NO --currency CCC --format NAME` with `csv`, `camt053` or `mt940` gives one file of the account’s ' +
+    'month, as the page of the month does. It has the current revision of each published day, in the order of the days; the command names ' +
+    'revisions and open days. Without `--format`, with several accounts, or with `--out` ending with `.zip` it is a ZIP of daily files.',
+  table(['part', 'what it holds'], ACCOUNT_MONTH),
+  '**Import the month or its days, never both.**',
+  '`--month M --merchant NO --format workbook` gives `month-{YYYY-MM}-{merchantNo}.xlsx`, as the page of the month does: all accounts, ' +
+    'or those of `--currency`. Cells and print are those of the daily workbook.',
+  table(['sheet', 'what it holds'], MONTH_WORKBOOK),
+  'These files are made for the download from the current state: no manifest lists them, and `verify` names them as not checked.',
   '### Changes since a revision',
   '`daybook statements get --day D --since REVISION` gives only what changed between the revision that is booked and the current one (or ' +
     '`--revision`), as `csv`, `camt053` or `mt940`. `--month M --since close:N` gives it for each changed day of a closed month, as a ZIP ' +
