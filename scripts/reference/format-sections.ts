@@ -150,7 +150,10 @@ const MONTH_PDF = [
 
 const ACCOUNT_MONTH = [
   ['name', '`month-{YYYY-MM}-{merchantNo}_{CCC}` with the ending of the format'],
-  ['CSV', 'the header once, then the rows of all days. A day that was published with fewer columns has empty cells'],
+  [
+    'CSV',
+    'the header once, then the rows of all days. A day that was published with fewer columns has empty cells',
+  ],
   [
     'camt.053',
     'one `Stmt`. `FrToDt`, `OPBD` and `CLBD` are from the first published day to the last one. `ElctrncSeqNb` is `YYYYMM00` and the sum of the ' +
@@ -173,8 +176,14 @@ const MONTH_WORKBOOK = [
     'a line for each account: opening, credits, debits, expected closing, closing, the difference (`missing_net`), what of it resolved breaks ' +
       'explain, what is unexplained; the day through which the account is verified; days published, of how many, and those still open; open breaks',
   ],
-  ['the currency, like `USD`', 'the rows of all days; more than fit on a sheet go on on the next one, `USD 2`'],
-  ['`Breaks`', 'open and resolved breaks of the month’s days, up to 10,000: amount, balances, entries, cause, who resolved it and when, note'],
+  [
+    'the currency, like `USD`',
+    'the rows of all days; more than fit on a sheet go on on the next one, `USD 2`',
+  ],
+  [
+    '`Breaks`',
+    'open and resolved breaks of the month’s days, up to 10,000: amount, balances, entries, cause, who resolved it and when, note',
+  ],
   [
     '`Changes`',
     'each revision that replaced another one: day, when it was published, why, and how many entries it added, removed and changed',

@@ -91,8 +91,7 @@ function monthText({ name, days }: StatementMonth): string {
     else stretches.push({ from: day, to: day, revision });
   }
   const named = stretches.map(
-    ({ from, to, revision }) =>
-      `${from.slice(-2)}${from === to ? '' : `-${to.slice(-2)}`} r${revision}`,
+    ({ from, to, revision }) => `${from.slice(-2)}${from === to ? '' : `-${to.slice(-2)}`} r${revision}`,
   );
   return `month ${name} of the daily revisions ${named.join(', ')}`;
 }
@@ -120,7 +119,9 @@ export function notesOf({
     ...(breaksAfter === 0
       ? []
       : [`${breaksAfter} of them between the last balance of the day and the next entry`]),
-    ...(unreadable === 0 ? [] : [`${unreadableText(unreadable, month && 'month')}: the figures lack what they say`]),
+    ...(unreadable === 0
+      ? []
+      : [`${unreadableText(unreadable, month && 'month')}: the figures lack what they say`]),
     ...(missing === null ? [] : [`a net ${missing} is missing between opening and closing`]),
     ...(restarted ? ['opening derived from the first entry'] : []),
     ...(otherClosings === undefined
