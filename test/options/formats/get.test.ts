@@ -72,7 +72,14 @@ it('a month of a format has each day’s file, made or published; the manifest i
     ['xlsx', 2],
     ['mt940', 1],
   ] as const) {
-    const { code, stdout } = await get(format, '--month', FROM.slice(0, 7), '--out', folder, '--json');
+    const { code, stdout } = await get(
+      format,
+      '--month',
+      FROM.slice(0, 7),
+      '--out',
+      join(folder, `${format}.zip`),
+      '--json',
+    );
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ files });
   }
