@@ -21,7 +21,7 @@ TO daybook_job;
 GRANT USAGE ON SEQUENCE range_number, backfill_number, repeat_number TO daybook_job;
 -- Audit events and check values of keys are added and never changed.
 REVOKE INSERT ON audit_event FROM daybook_job;
-GRANT SELECT, INSERT (at, by_whom, command, subject, note) ON audit_event TO daybook_job;
+GRANT SELECT, INSERT (at, by_whom, command, subject, note, assigned_to, due_on) ON audit_event TO daybook_job;
 GRANT SELECT, INSERT ON secret_key_check TO daybook_job;
 -- A month that was closed stays closed.
 GRANT SELECT, INSERT ON month_close TO daybook_job;

@@ -10,6 +10,8 @@ GRANT SELECT (raw) ON quarantined_entry TO daybook_pages;
 -- A person's action on a break changes its state. The day becomes due, so that a run reports it.
 GRANT UPDATE (status, note, closed_at) ON continuity_break TO daybook_pages;
 GRANT UPDATE (publish_due) ON account_day TO daybook_pages;
+-- To whom a break is assigned, and until when.
+GRANT INSERT (assigned_to, due_on) ON audit_event TO daybook_pages;
 -- What a person asks to be read or published again is filed, and cancelled while nothing has begun it.
 GRANT INSERT (kind, number, merchant_no, from_day, to_day, state, requested_at, figures), UPDATE (state, finished_at) ON task TO daybook_pages;
 GRANT USAGE ON SEQUENCE repeat_number TO daybook_pages;

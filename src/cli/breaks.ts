@@ -16,10 +16,15 @@ import {
   takeStep,
   type BreakStep,
   lastSteps,
-  stateOf,
+  breakById,
+  handlingOf,
 } from '../store/breaks/break-cases.ts';
 import { chosenMerchants } from '../run/chosen-merchants.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
+import { mayBeOperator, namedOperators } from '../run/operators.ts';
+import type { AuditEvent } from '../store/audit.ts';
+import { dayOf } from '../ledger/business-day.ts';
+import type { BusinessDay } from '../ledger/entry.ts';
 import { listBreaks, type BreakRow } from '../store/breaks/breaks.ts';
 import type { DB } from '../store/engine/schema.ts';
 import {
@@ -34,6 +39,7 @@ import {
 } from './context.ts';
 import {
   accountsFlagged,
+  dayFlag,
   idFlag,
   pageOf,
   withPageFlags,
@@ -43,7 +49,7 @@ import {
 } from './flags.ts';
 import { caseText } from './output/break-case-text.ts';
 import { createRetryLog } from './output/progress-line.ts';
-import { breakText, breakTexts } from './output/run-text.ts';
+import { assignedText, breakText, breakTexts } from './output/run-text.ts';
 import { counted, line, lines, nextLine, type Times } from './output/text.ts';
 
 const EXAMPLES = `
@@ -54,6 +60,7 @@ Examples:
   daybook breaks --merchant M1 --all
   daybook breaks show 7
   daybook breaks take 7 --by Ada
+  daybook breaks take 7 --to Grace --due 2026-04-30 --by Ada
   daybook breaks resolve 7 --note "hold on the available balance, case 4711"`;
 
 interface ListFlags extends PageFlags, Pick<RangeFlags, 'merchant' | 'currency'> {
@@ -79,7 +86,7 @@ export function breaksCommand(breaks: Command): void {
 function list(_flags: object, self: Command): Promise<void> {
   // Flags that `breaks` has as well are taken for its own, wherever they stand.
   const { all = false, json = false, ...flags } = self.optsWithGlobals<ListFlags & GlobalFlags>();
-  return answer(self, async ({ db, times }) => {
+  return answer(self, async ({ db, times, now }) => {
     const { limit, after } = pageOf(flags, json);
     const found = await listBreaks(db, {
       ...{ ...accountsFlagged(flags), all },
@@ -88,11 +95,16 @@ function list(_flags: object, self: Command): Promise<void> {
     });
     const rows = await casesOf(db, limit === undefined ? found : found.slice(0, limit));
     const next = rows.length < found.length ? String(rows.at(-1)!.id) : null;
-    return { document: rows, text: listText(rows, next, times) };
+    const today = dayOf(now().getTime(), times.zone);
+    return { document: rows, text: listText(rows, { next, times, today }) };
   });
 }
 
-type CaseRow = BreakRow & { readonly state: string; readonly taken_by: string | null };
+type CaseRow = BreakRow & {
+  readonly state: string;
+  readonly taken_by: string | null;
+  readonly due_on: BusinessDay | null;
+};
 
 async function casesOf(db: Kysely<DB>, rows: readonly BreakRow[]): Promise<CaseRow[]> {
   const steps = await lastSteps(
@@ -100,18 +112,23 @@ async function casesOf(db: Kysely<DB>, rows: readonly BreakRow[]): Promise<CaseR
     rows.map(({ id }) => id),
   );
   return rows.map((row) => {
-    const state = stateOf(row, steps.get(row.id));
-    return { ...row, state, taken_by: state === 'taken' ? steps.get(row.id)!.by : null };
+    const { state, takenBy, dueOn } = handlingOf(row, steps.get(row.id));
+    return { ...row, state, taken_by: takenBy, due_on: dueOn };
   });
 }
 
-function listText(rows: readonly CaseRow[], next: string | null, times: Times): string {
+function listText(
+  rows: readonly CaseRow[],
+  { next, times, today }: { readonly next: string | null; readonly times: Times; readonly today: BusinessDay },
+): string {
   if (rows.length === 0) return 'no open break';
   const open = rows.filter(({ status }) => status === 'open');
-  const takers = new Map(open.flatMap(({ id, taken_by: by }) => (by === null ? [] : [[id, by] as const])));
+  const assigned = new Map(
+    open.map(({ id, taken_by: takenBy, due_on: dueOn }) => [id, assignedText({ takenBy, dueOn }, today)]),
+  );
   return lines(
     counted(rows.length, 'break'),
-    ...breakTexts(open, times.zone, takers).map((text) => `\n${text}`),
+    ...breakTexts(open, times.zone, assigned).map((text) => `\n${text}`),
     ...rows.filter(({ status }) => status !== 'open').map((row) => closedText(row, times)),
     nextLine(rows.length, 'break', next),
     `\n${times.note}`,
@@ -131,7 +148,7 @@ interface Step {
   /** What the note has to say, if a note is required; null if not. */
   readonly noteOf: string | null;
   readonly refusal: (id: string) => string;
-  readonly done: (id: string) => string;
+  readonly done: (id: string, to?: string) => string;
 }
 
 const noOpen = (id: string): string => `no open break has the number ${id}; \`daybook breaks\` lists them.`;
@@ -139,10 +156,11 @@ const noOpen = (id: string): string => `no open break has the number ${id}; \`da
 const STEPS: readonly Step[] = [
   {
     step: BREAK_STEPS.taken,
-    description: 'take responsibility for a break; it stays open',
+    description: 'take responsibility for a break, or give it to somebody else; it stays open',
     noteOf: null,
     refusal: noOpen,
-    done: (id) => `break ${id} is assigned to you; it stays open until it heals or is resolved`,
+    done: (id, to = 'you') =>
+      line`break ${id} is assigned to ${to}; it stays open until it heals or is resolved`,
   },
   {
     step: BREAK_STEPS.commented,
@@ -175,34 +193,77 @@ function addCaseCommands(breaks: Command): void {
     const command = withBy(breaks.command(step.step.name)).argument('<id>', 'the break’s number');
     if (step.noteOf === null) command.option('--note <text>', 'kept with it');
     else command.requiredOption('--note <text>', `${step.noteOf}; kept with it`);
+    if (step.step.kind === 'taken')
+      command
+        .option('--to <name>', 'who is responsible: an operator of the merchant (default: the name of --by)')
+        .option('--due <day>', 'by when, YYYY-MM-DD; each assignment has its own');
     command
       .description(step.description)
       .addHelpText('after', `\nExample:\n  daybook breaks ${step.step.name} 7 --by Ada --note "case 4711"`)
-      .action((id: string, { note }: { readonly note?: string }, self: Command) =>
-        take(step, id, note, self),
-      );
+      .action((id: string, flags: StepFlags, self: Command) => take(step, id, flags, self));
   }
 }
 
 const breakIdOf = (text: string): number =>
   idFlag(text, `${text} is no break’s number; \`daybook breaks\` lists them.`);
 
-async function take(step: Step, text: string, noteGiven: string | undefined, self: Command): Promise<void> {
+interface StepFlags {
+  readonly note?: string;
+  readonly to?: string;
+  readonly due?: string;
+}
+
+async function take(
+  step: Step,
+  text: string,
+  { note: noteGiven, to: toGiven, due }: StepFlags,
+  self: Command,
+): Promise<void> {
   const id = breakIdOf(text);
   if (noteGiven !== undefined && noteGiven.trim().length > NOTE_CHARACTERS_MAX)
     throw new UsageError(
       `--note has over ${NOTE_CHARACTERS_MAX} characters; it is published with the day’s files.`,
     );
   const note = textFlag(noteGiven, `say ${step.noteOf ?? 'something, or leave it out'}`);
-  await answer(self, async ({ db, now }) => {
+  const to = textFlag(toGiven, 'name the person, or leave it out', '--to');
+  await answer(self, async (store) => {
+    const { db, now } = store;
+    const auditEvent = auditEventOf(self, id, note);
+    const assignment =
+      to === undefined && due === undefined
+        ? undefined
+        : await checkedAssignment(store, id, { to: to ?? auditEvent.by, due, isOther: to !== undefined });
     const row = await takeStep(db, step.step, {
       id,
-      auditEvent: auditEventOf(self, id, note),
+      auditEvent: { ...auditEvent, assignment },
       now: now(),
       refused: () => new UsageError(step.refusal(text)),
     });
-    return { document: row, text: step.done(text) };
+    return { document: row, text: step.done(text, to) };
   });
+}
+
+/** Throws `UsageError` for a day that is over, and for a name that cannot be an operator of the break's merchant. */
+async function checkedAssignment(
+  { db, settings, times, now }: StoreWork,
+  id: number,
+  { to, due, isOther }: { readonly to: string; readonly due: string | undefined; readonly isOther: boolean },
+): Promise<AuditEvent['assignment']> {
+  const today = dayOf(now().getTime(), times.zone);
+  if (due !== undefined && dayFlag('--due', due) < today)
+    throw new UsageError(`--due ${due} is over; name ${today} or a later day.`);
+  const { roles } = settings.access;
+  const merchantNo = (await breakById(db, id))?.merchant_no;
+  if (isOther && merchantNo !== undefined && !mayBeOperator(to, merchantNo, roles)) {
+    const names = namedOperators(merchantNo, roles);
+    throw new UsageError(
+      line`--to ${to} is no operator of merchant ${merchantNo}; ` +
+        (names === null || names.length === 0
+          ? 'DAYBOOK_ACCESS_ROLES says who is.'
+          : line`name one of ${names.join(', ')}.`),
+    );
+  }
+  return { to, due: due ?? null };
 }
 
 /** Short, as a page must load quickly, and most of it does not need the platform. */
@@ -230,17 +291,17 @@ async function showCase(id: number, offline: boolean, store: StoreWork): Promise
   const asked: Asked = offline ? { failure: 'not asked (--offline)' } : await ask(found, store);
   const answered = 'answer' in asked ? asked.answer : null;
   const message = messageToPlatform(found, answered, { zone: times.zone, now: now() });
-  const { row, state, takenBy, ...rest } = found;
+  const { row, state, takenBy, dueOn, ...rest } = found;
   return {
     document: {
-      break: { ...row, state, taken_by: takenBy },
+      break: { ...row, state, taken_by: takenBy, due_on: dueOn },
       timeZone: times.zone,
       ...rest,
       platform: answered,
       platformNotAsked: 'failure' in asked ? asked.failure : null,
       message,
     },
-    text: caseText(found, asked, { message, times }),
+    text: caseText(found, asked, { message, times, today: dayOf(now().getTime(), times.zone) }),
   };
 }
 

@@ -5,16 +5,17 @@ import type { ContinuityBreak, LedgerEntry, UnreadableEntry, Window } from '../l
 import { explaining, isEvidence, quarantinedIn, type QuarantinedReader } from '../ledger/hints/evidence.ts';
 import {
   breakById,
-  stateOf,
+  handlingOf,
   stepsOf,
-  type CaseState,
   type CaseStep,
+  type Handling,
   type StepKind,
 } from '../store/breaks/break-cases.ts';
 import { knownBreak, type BreakRow } from '../store/breaks/breaks.ts';
 import { changedEntries, type ChangedEntry } from '../store/breaks/changed-entries.ts';
 import { entriesAround, entriesByNumber } from '../store/entries.ts';
 import { unreadableWithin, type UnreadableWithin } from '../store/quarantine.ts';
+import type { Assignment } from '../store/audit.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { certificatesOf, type CertificateRow } from '../store/statements/statements.ts';
 import { ExpectedError } from '../ledger/ending.ts';
@@ -46,13 +47,11 @@ export interface CaseEvent {
   /** Null if no one did it, or if the name was not recorded. */
   readonly by: string | null;
   readonly note: string | null;
+  readonly assignment: Assignment | null;
 }
 
-export interface BreakCase {
+export interface BreakCase extends Handling {
   readonly row: BreakRow;
-  readonly state: CaseState;
-  /** The person who is responsible for it; null if no one said so. */
-  readonly takenBy: string | null;
   readonly rows: readonly AdjacentRow[];
   readonly changed: readonly (ChangedEntry & { readonly explains: boolean })[];
   /** Quarantined entries that can lie in the span of the break. */
@@ -72,7 +71,7 @@ export async function breakCase(
   const known = knownBreak(row);
   const steps = await stepsOf(db, id);
   const last = steps.findLast(({ kind }) => kind !== 'commented');
-  const state = stateOf(row, last);
+  const handling = handlingOf(row, last);
   const around = await entriesAround(db, known.account, known.span, CHAINED_AROUND);
   const found = { ...known, currency: row.currency };
   const quarantined = await unreadableWithin(db, row.merchant_no, known.span, {
@@ -82,13 +81,12 @@ export async function breakCase(
   const within = quarantinedIn(found, quarantined);
   const changed = (await changedEntries(db, [id])).get(id) ?? [];
   const explanation =
-    state === 'healed'
+    handling.state === 'healed'
       ? []
       : explaining<ChangedEntry | UnreadableWithin>(row.missing_net, [...changed, ...within]);
   return {
     row,
-    state,
-    takenBy: state === 'taken' ? last!.by : null,
+    ...handling,
     rows: rowsAround(row, around, options.clockToleranceS),
     changed: changed.map((one) => ({ ...one, explains: explanation.includes(one) })),
     quarantined: within.map((one) => ({ ...one, explains: explanation.includes(one) })),
@@ -114,13 +112,14 @@ function rowsAround(row: BreakRow, around: readonly LedgerEntry[], clockToleranc
 
 function historyOf(row: BreakRow, steps: readonly CaseStep[]): CaseEvent[] {
   const { status, closed_at: closedAt, note } = row;
+  const noOne = { by: null, assignment: null };
   const events: CaseEvent[] = [
-    { what: 'found', at: row.found_at, by: null, note: null },
-    ...steps.map(({ kind, at, by, note: said }) => ({ what: kind, at, by, note: said })),
+    { what: 'found', at: row.found_at, ...noOne, note: null },
+    ...steps.map(({ kind: what, ...step }) => ({ what, ...step })),
   ];
   const isKept = steps.some(({ kind }) => kind === 'resolved');
-  if (status === 'resolved' && !isKept) events.push({ what: 'resolved', at: closedAt!, by: null, note });
-  if (status === 'healed') events.push({ what: 'healed', at: closedAt!, by: null, note: null });
+  if (status === 'resolved' && !isKept) events.push({ what: 'resolved', at: closedAt!, ...noOne, note });
+  if (status === 'healed') events.push({ what: 'healed', at: closedAt!, ...noOne, note: null });
   return events.toSorted((a, b) => a.at.getTime() - b.at.getTime());
 }
 

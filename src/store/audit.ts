@@ -1,6 +1,7 @@
 /** Keeps what people did by hand (table `audit_event`), and who did it. Rows are never changed. */
 import { sql, type Selectable } from 'kysely';
 import { arrayLiteral, type Db, type Trx } from './engine/database.ts';
+import type { BusinessDay } from '../ledger/entry.ts';
 import type { DB } from './engine/schema.ts';
 
 export type AuditRow = Selectable<DB['audit_event']>;
@@ -14,6 +15,14 @@ export interface AuditEvent {
   /** What it was done to: a number, or the name of a file. Never a secret or personal data. */
   readonly subject: string;
   readonly note?: string | undefined;
+  /** Of an assignment. */
+  readonly assignment?: Assignment | undefined;
+}
+
+export interface Assignment {
+  readonly to: string;
+  /** By when it is due; null where no day was named. */
+  readonly due: BusinessDay | null;
 }
 
 /**
@@ -21,10 +30,13 @@ export interface AuditEvent {
  * change and its record are stored together or not at all.
  */
 export async function recordAuditEvent(db: Db, auditEvent: AuditEvent, now: Date): Promise<number> {
-  const { by, command, subject, note } = auditEvent;
+  const { by, command, subject, note, assignment } = auditEvent;
   const { id } = await db
     .insertInto('audit_event')
-    .values({ at: now, by_whom: by, command, subject, note: note ?? null })
+    .values({
+      ...{ at: now, by_whom: by, command, subject, note: note ?? null },
+      ...(assignment && { assigned_to: assignment.to, due_on: assignment.due }),
+    })
     .returning('id')
     .executeTakeFirstOrThrow();
   return id;

@@ -29,6 +29,7 @@ const found = (change: Partial<BreakCase> = {}): BreakCase => ({
   },
   state: 'open',
   takenBy: null,
+  dueOn: null,
   rows: [],
   changed: [],
   quarantined: [],

@@ -104,6 +104,7 @@ describe('a PostgreSQL server', () => {
       '0064_store_turns',
       '0065_repeats',
       '0066_close_approval',
+      '0067_assignments',
     ]);
     await assertMigrated(empty.db);
     await empty.close();

@@ -113,7 +113,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
   daybook_pages: [
     'DELETE, INSERT, SELECT: month_preparation',
     'INSERT, SELECT: month_close',
-    'INSERT: task (figures, from_day, kind, merchant_no, number, requested_at, state, to_day)',
+    'INSERT: audit_event (assigned_to, due_on), task (figures, from_day, kind, merchant_no, number, requested_at, state, to_day)',
     'SELECT: account_day, continuity_break, quarantined_entry (raw)',
     'UPDATE: account_day (publish_due), continuity_break (closed_at, note, status), month_close (reopened_event_id, signature), task (finished_at, state)',
     'USAGE: repeat_number, schema public',
@@ -141,7 +141,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
       'ledger_cursor, ledger_entry, ledger_entry_version, merchant, platform_hold, quarantined_entry, reference_item, ' +
       'reference_list, run, statement, task',
     'INSERT, SELECT: month_close, secret_key_check',
-    'INSERT: audit_event (at, by_whom, command, note, subject)',
+    'INSERT: audit_event (assigned_to, at, by_whom, command, due_on, note, subject)',
     'SELECT: audit_event, changed_day, installation, kysely_migration, kysely_migration_lock',
     'UPDATE: installation (clock_off, clock_off_at, id, nights_checked_at, runs_checked_at, store_turn, store_turn_next), month_close (reopened_event_id, signature)',
     'USAGE: backfill_number, range_number, repeat_number, schema daybook_queue, schema public',

@@ -2,11 +2,12 @@
 import { shellWord } from '../../ledger/text.ts';
 import { moneyText } from '../../ledger/money.ts';
 import { explain } from '../../ledger/hints/stories.ts';
-import type { LedgerEntry } from '../../ledger/entry.ts';
+import type { BusinessDay, LedgerEntry } from '../../ledger/entry.ts';
 import type { Asked, BreakAnswer, BreakCase, CaseEvent, AdjacentRow } from '../../run/break-case.ts';
 import { wallSecond, wallTime } from '../../ledger/wall-time.ts';
 import { knownBreak, type BreakRow } from '../../store/breaks/breaks.ts';
 import type { CertificateRow } from '../../store/statements/statements.ts';
+import { assignedText } from './run-text.ts';
 import { counted, line, lines, listTable, type Times } from './text.ts';
 
 const SHOWN_MAX = 20;
@@ -16,13 +17,17 @@ const RAW_SHOWN_MAX = 300;
 export function caseText(
   found: BreakCase,
   asked: Asked,
-  { message, times }: { readonly message: string | null; readonly times: Times },
+  {
+    message,
+    times,
+    today,
+  }: { readonly message: string | null; readonly times: Times; readonly today: BusinessDay },
 ): string {
   const { zone } = times;
   const { row } = found;
   const known = knownBreak(row);
   return lines(
-    line`break ${row.id}: ${row.merchant_no} ${row.currency} ${row.day}, ${stateText(found)}`,
+    line`break ${row.id}: ${row.merchant_no} ${row.currency} ${row.day}, ${stateText(found, today)}`,
     `between ${wallSecond(known.span.beginMs, zone)} and ${wallSecond(known.span.endMs, zone)}`,
     `\n${explain(known)}`,
     '',
@@ -47,8 +52,9 @@ const figuresText = (row: BreakRow): string[] => [
   `unexplained difference:  ${row.missing_net} ${row.currency}`,
 ];
 
-const stateText = ({ state, takenBy, row }: BreakCase): string => {
-  if (state === 'taken') return `assigned to ${takenBy!}`;
+const stateText = ({ state, row, ...handling }: BreakCase, today: BusinessDay): string => {
+  const assigned = assignedText(handling, today);
+  if (assigned !== null) return assigned;
   return row.note === null ? state : `${state}: ${row.note}`;
 };
 
@@ -143,5 +149,5 @@ const entryText = ({ batchNo, bookedAt, credit, debit, currency, balance }: Ledg
   `${batchNo}, ${bookedAt}, ${credit === null ? 'debit' : 'credit'} ${moneyText(credit ?? debit!, currency)}, ` +
   `balance ${moneyText(balance, currency)}`;
 
-const eventText = ({ what, at, by, note }: CaseEvent, zone: string): string =>
-  line`  ${wallSecond(at.getTime(), zone)}  ${what}${by === null ? '' : ` by ${by}`}${note === null ? '' : `: ${note}`}`;
+const eventText = ({ what, at, by, note, assignment }: CaseEvent, zone: string): string =>
+  line`  ${wallSecond(at.getTime(), zone)}  ${what}${assignment === null || assignment.to === by ? '' : ` to ${assignment.to}`}${by === null ? '' : ` by ${by}`}${assignment?.due ? `, due ${assignment.due}` : ''}${note === null ? '' : `: ${note}`}`;

@@ -1,5 +1,6 @@
 /** Words the report of a run for a person: why it is not green, what was read, each account day, the files. */
 import { explain, jumpText, storiesOf, type KnownBreak } from '../../ledger/hints/stories.ts';
+import type { BusinessDay } from '../../ledger/entry.ts';
 import { wallSecond } from '../../ledger/wall-time.ts';
 import { checkedText } from '../../run/active-run.ts';
 import { extendedLookbackText, requestedText } from '../../run/status-text.ts';
@@ -11,6 +12,7 @@ import type { AccountDayRow } from '../../store/account-days.ts';
 import { EXIT, type Reason } from '../../run/verdict/exit-codes.ts';
 import { daysName } from '../../run/verdict/judge.ts';
 import type { RepairReport, UnrepairedFile } from '../../statements/repair-files.ts';
+import type { Handling } from '../../store/breaks/break-cases.ts';
 import { knownBreak, type BreakRow } from '../../store/breaks/breaks.ts';
 import type { KnownNotice } from '../../store/notices.ts';
 import { counted, line, lines, listTable } from './text.ts';
@@ -25,10 +27,20 @@ const BREAKS_OF_ONE_CAUSE_SHOWN_MAX = 4;
 const headOf = (
   { id, account: { merchantNo, currency }, day, span }: KnownBreak,
   zone: string,
-  takenBy?: string,
+  assigned: string | null = null,
 ): string =>
-  `break ${id}${takenBy === undefined ? '' : line`, assigned to ${takenBy}`}: ${merchantNo} ${currency} ${day}, between ${wallSecond(span.beginMs, zone)} and ` +
+  `break ${id}${assigned === null ? '' : `, ${assigned}`}: ${merchantNo} ${currency} ${day}, between ${wallSecond(span.beginMs, zone)} and ` +
   wallSecond(span.endMs, zone);
+
+/** To whom an open break is assigned and until when; null for no one. */
+export const assignedText = (
+  { takenBy, dueOn }: Pick<Handling, 'takenBy' | 'dueOn'>,
+  today: BusinessDay,
+): string | null =>
+  takenBy === null
+    ? null
+    : line`assigned to ${takenBy}` +
+      (dueOn === null ? '' : `, due ${dueOn}${dueOn < today ? ' (overdue)' : ''}`);
 
 /** One stored break with its explanation. */
 export function breakText(row: BreakRow, zone: string): string {
@@ -37,20 +49,20 @@ export function breakText(row: BreakRow, zone: string): string {
 }
 
 /**
- * Stored breaks with their explanations. Breaks of one cause are put together, and the cause is given once. `takers`
- * are by the id of their break.
+ * Stored breaks with their explanations. Breaks of one cause are put together, and the cause is given once. `assigned`
+ * says of a break's id to whom it is assigned.
  */
 export const breakTexts = (
   rows: readonly BreakRow[],
   zone: string,
-  takers: ReadonlyMap<number, string> = new Map(),
+  assigned: ReadonlyMap<number, string | null> = new Map(),
 ): string[] =>
   storiesOf(rows.map(knownBreak)).map(({ breaks, cause }) => {
     const more = breaks.length - BREAKS_OF_ONE_CAUSE_SHOWN_MAX;
     return lines(
       ...breaks
         .slice(0, BREAKS_OF_ONE_CAUSE_SHOWN_MAX)
-        .map((one) => `${headOf(one, zone, takers.get(one.id))}\n  ${jumpText(one)}`),
+        .map((one) => `${headOf(one, zone, assigned.get(one.id))}\n  ${jumpText(one)}`),
       more > 0 && `and ${counted(more, 'more break')} of the same cause`,
       `  ${cause}`,
     );

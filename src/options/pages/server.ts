@@ -81,8 +81,9 @@ export function addPages(server: FastifyInstance, deps: PagesServerDeps, { isAlo
         const waitS = context.pace(whoAsks(context, request));
         done(waitS === 0 ? undefined : new PageRefusal(429, 'pace', waitS));
       });
-      for (const [path, make] of Object.entries(PAGES)) addPage(inner, context, path, make);
-      for (const [path, submit] of Object.entries(FORMS)) addForm(inner, context, path, submit);
+      for (const [path, make] of Object.entries(PAGES)) addPage(inner, context, path, make, headersOf(path));
+      for (const [path, submit] of Object.entries(FORMS))
+        addForm(inner, context, path, submit, headersOf(path));
       addDownloads(inner, context);
       // Without access the refusal comes first, so that it reveals no addresses.
       const nothing = () => Promise.reject(new PageRefusal(404));
@@ -114,18 +115,27 @@ const FORMS: Readonly<Record<string, DoForm>> = {
 };
 
 /** Nothing but our own style sheet and images; no script at all, no frame, and forms only to ourselves. */
+const ALLOWED = {
+  defaultSrc: ["'none'"],
+  styleSrc: ["'self'"],
+  imgSrc: ["'self'"],
+  formAction: ["'self'"],
+  baseUri: ["'none'"],
+  frameAncestors: ["'none'"],
+};
+
+/** The page of a break has our own script that copies its message; no other page has any. */
+const headersOf = (path: string) =>
+  path === '/breaks/:id'
+    ? {
+        helmet: {
+          contentSecurityPolicy: { useDefaults: false, directives: { ...ALLOWED, scriptSrc: ["'self'"] } },
+        },
+      }
+    : {};
+
 const HEADERS = {
-  contentSecurityPolicy: {
-    useDefaults: false,
-    directives: {
-      defaultSrc: ["'none'"],
-      styleSrc: ["'self'"],
-      imgSrc: ["'self'"],
-      formAction: ["'self'"],
-      baseUri: ["'none'"],
-      frameAncestors: ["'none'"],
-    },
-  },
+  contentSecurityPolicy: { useDefaults: false, directives: ALLOWED },
   // TLS ends at a proxy, which says this for all that it serves.
   strictTransportSecurity: false,
   referrerPolicy: { policy: 'same-origin' },

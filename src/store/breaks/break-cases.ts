@@ -3,10 +3,10 @@
  * open, resolved or healed. A step is the audit event of its command, with the number of the break.
  */
 import { sql } from 'kysely';
-import type { Window } from '../../ledger/entry.ts';
+import type { BusinessDay, Window } from '../../ledger/entry.ts';
 import { arrayLiteral, type Db, type Trx, rowsOf } from '../engine/database.ts';
 import type { BreakRow } from './breaks.ts';
-import { doneBy, type AuditEvent } from '../audit.ts';
+import { doneBy, type Assignment, type AuditEvent } from '../audit.ts';
 
 export type StepKind = 'taken' | 'commented' | 'resolved' | 'reopened';
 
@@ -26,28 +26,54 @@ export interface CaseStep {
   readonly by: string;
   readonly at: Date;
   readonly note: string | null;
+  /** Of an assignment; null for other steps. */
+  readonly assignment: Assignment | null;
 }
 
 /** `taken`: the break is open, and somebody is responsible for it. */
 export type CaseState = 'open' | 'taken' | 'resolved' | 'healed';
 
-export const stateOf = ({ status }: Pick<BreakRow, 'status'>, last: CaseStep | undefined): CaseState =>
-  status === 'open' && last?.kind === 'taken' ? 'taken' : (status as CaseState);
+/** How a break is handled, as its last decisive step left it. */
+export interface Handling {
+  readonly state: CaseState;
+  /** The person who is responsible for it; null if no one said so. */
+  readonly takenBy: string | null;
+  /** By when they are to have handled it. */
+  readonly dueOn: BusinessDay | null;
+}
+
+export function handlingOf({ status }: Pick<BreakRow, 'status'>, last: CaseStep | undefined): Handling {
+  const assignment = status === 'open' ? (last?.assignment ?? null) : null;
+  const state = assignment === null ? (status as CaseState) : 'taken';
+  return { state, takenBy: assignment?.to ?? null, dueOn: assignment?.due ?? null };
+}
+
+/** The person to whom a row of `continuity_break` is assigned, were it open; null for no one. Uses audit_event_of_break. */
+export const ASSIGNED_TO = sql<string | null>`(
+  SELECT CASE command WHEN 'breaks take' THEN coalesce(assigned_to, by_whom) END FROM audit_event
+  WHERE subject = continuity_break.id::text AND ${IS_DECISIVE} ORDER BY id DESC LIMIT 1)`;
 
 const STEPS_SHOWN_MAX = 1_000;
 
 export const breakById = (db: Db, id: number): Promise<BreakRow | undefined> =>
   db.selectFrom('continuity_break').selectAll().where('id', '=', id).executeTakeFirst();
 
-type StepRow = Omit<CaseStep, 'kind'> & { readonly command: string };
+type StepRow = Omit<CaseStep, 'kind' | 'assignment'> & {
+  readonly command: string;
+  readonly to: string | null;
+  readonly due: BusinessDay | null;
+};
 
-const stepOf = ({ command, ...row }: StepRow): CaseStep => ({ kind: STEP_KINDS[command]!, ...row });
+function stepOf({ command, to, due, ...row }: StepRow): CaseStep {
+  const kind = STEP_KINDS[command]!;
+  return { kind, ...row, assignment: kind === 'taken' ? { to: to ?? row.by, due } : null };
+}
 
 /** The steps of a break, oldest first. Where there are too many to show, the newest ones. Uses audit_event_of_break. */
 export async function stepsOf(db: Db, breakId: number): Promise<CaseStep[]> {
   const rows = await db
     .selectFrom('audit_event')
-    .select(['command', 'by_whom as by', 'at', 'note'])
+    .select(['command', 'by_whom as by', 'at', 'note', 'assigned_to as to', 'due_on as due'])
     .where('subject', '=', String(breakId))
     .where(IS_STEP)
     .orderBy('id', 'desc')
@@ -59,7 +85,8 @@ export async function stepsOf(db: Db, breakId: number): Promise<CaseStep[]> {
 export async function lastSteps(db: Db, breakIds: readonly number[]): Promise<ReadonlyMap<number, CaseStep>> {
   if (breakIds.length === 0) return new Map();
   const rows = await rowsOf(db)<StepRow & { readonly subject: string }>`
-    SELECT DISTINCT ON (subject) subject, command, by_whom AS by, at, note FROM audit_event
+    SELECT DISTINCT ON (subject) subject, command, by_whom AS by, at, note, assigned_to AS to, due_on AS due
+    FROM audit_event
     WHERE subject = ANY (${arrayLiteral(breakIds)}::text[]) AND ${IS_DECISIVE}
     ORDER BY subject, id DESC`;
   return new Map(rows.map(({ subject, ...row }) => [Number(subject), stepOf(row)]));

@@ -9,6 +9,7 @@ import { ofAccounts } from '../account-filter.ts';
 import { type Db, type Trx, rowsOf, arrayLiteral } from '../engine/database.ts';
 import type { ContinuityBreak as BreakTable } from '../engine/schema.ts';
 import { unreadableSpans } from '../quarantine.ts';
+import { ASSIGNED_TO, type CaseState } from './break-cases.ts';
 
 export type BreakRow = Selectable<BreakTable>;
 
@@ -30,14 +31,24 @@ export const knownBreak = (row: BreakRow): KnownBreak => ({
 interface BreakFilter extends DayFilter {
   /** Without it, only open ones. */
   readonly all?: boolean | 'but healed';
+  /** Only those in this state, whatever `all` says. */
+  readonly state?: CaseState | undefined;
+  /** Only open ones that are assigned to this person. */
+  readonly takenBy?: string | undefined;
 }
 
-const breaksFor = (db: Db, { all = false, ...filter }: BreakFilter) =>
+const breaksFor = (db: Db, { all = false, state, takenBy, ...filter }: BreakFilter) =>
   db
     .selectFrom('continuity_break')
     .where(ofDays(filter))
-    .$if(all !== true, (query) =>
+    .$if(state !== undefined, (query) => query.where('status', '=', state === 'taken' ? 'open' : state!))
+    .$if(state === 'open', (query) => query.where(ASSIGNED_TO, 'is', null))
+    .$if(state === 'taken', (query) => query.where(ASSIGNED_TO, 'is not', null))
+    .$if(all !== true && state === undefined, (query) =>
       all === false ? query.where('status', '=', 'open') : query.where('status', '<>', 'healed'),
+    )
+    .$if(takenBy !== undefined, (query) =>
+      query.where('status', '=', 'open').where(ASSIGNED_TO, '=', takenBy!),
     );
 
 /** Breaks to show to a person, oldest day first. */

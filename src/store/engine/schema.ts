@@ -392,6 +392,10 @@ export interface Artifact {
 
 export interface AuditEvent {
   /**
+   * To whom a break was assigned. Null for other events, and where the person assigned it to themselves.
+   */
+  assigned_to: string | null;
+  /**
    * When it was done; for all logins but the owner's by the database's clock.
    */
   at: Date;
@@ -403,6 +407,10 @@ export interface AuditEvent {
    * The command as it is typed, without options.
    */
   command: string;
+  /**
+   * The day by which the assigned break is due. Null where there is none.
+   */
+  due_on: string | null;
   /**
    * Number of the row, counting up.
    */

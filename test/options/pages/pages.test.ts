@@ -260,8 +260,10 @@ describe('who may do what', () => {
 
   test('a case is taken, resolved and reopened, with the words that the commands leave', async () => {
     const id = await openBreak();
-    const offered = async (of = id): Promise<(string | undefined)[]> =>
-      [...(await pages.html(`/breaks/${of}`)).matchAll(/name="step" value="(\w+)"/g)].map(([, step]) => step);
+    const offered = async (of = id): Promise<(string | undefined)[]> => {
+      const forms = (await pages.html(`/breaks/${of}`)).matchAll(/name="step" value="(\w+)"/g);
+      return [...new Set([...forms].map(([, step]) => step))];
+    };
     const before = (await auditEvents()).length;
     for (const [step, note, ...steps] of [
       ['taken', '', 'taken', 'resolved', 'commented'],
@@ -340,6 +342,23 @@ describe('who may do what', () => {
     expect(await pages.html('/')).not.toMatch(/<script|style=|onload/);
   });
 
+  test('the page of a break alone may have a script, and only our own', async () => {
+    const policy = async (path: string): Promise<string | null> =>
+      (await pages.get(path)).headers.get('content-security-policy');
+    const id = await openBreak();
+    const own =
+      "default-src 'none';style-src 'self';img-src 'self';form-action 'self';base-uri 'none';frame-ancestors 'none';script-src 'self'";
+    expect(await policy(`/breaks/${id}`)).toBe(own);
+    const refused = await pages.post(`/breaks/${id}`, { form_token: FORM_TOKEN, step: 'resolved', note: '' });
+    expect([refused.status, refused.headers.get('content-security-policy')]).toEqual([409, own]);
+    for (const path of ['/breaks', '/status', `/m/SBX-M-1/USD/${BROKEN_DAY}`, '/nothing', '/login']) {
+      expect(await policy(path), path).not.toContain('script-src');
+      expect(await (await pages.get(path)).text(), path).not.toContain('<script');
+    }
+    const [address] = /\/assets\/\w+\/copy\.js/.exec(await pages.html(`/breaks/${id}`))!;
+    expect((await pages.get(address)).headers.get('content-type')).toBe('text/javascript; charset=utf-8');
+  });
+
   test('style and icon have the types without which a browser ignores them', async () => {
     const html = await pages.html('/');
     const typeOf = async (name: string): Promise<string | null> => {
@@ -377,5 +396,7 @@ test('hostile text stays text, and a number with odd characters keeps its page',
   const note = `</textarea><script>alert(2)</script>`;
   const id = await openBreak();
   await pages.post(`/breaks/${id}`, { form_token: FORM_TOKEN, step: 'commented', note });
-  expect(await pages.html(`/breaks/${id}`)).not.toContain('<script');
+  expect((await pages.html(`/breaks/${id}`)).match(/<script.*/g)).toEqual([
+    expect.stringMatching(/^<script src="\/assets\/\w+\/copy\.js" defer><\/script>$/),
+  ]);
 });

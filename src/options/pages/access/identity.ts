@@ -5,10 +5,8 @@ import type { FastifyRequest } from 'fastify';
 import { plainAddress, withinOneOf } from '../../../host/addresses.ts';
 import type { AccessSettings } from '../../../settings/settings.ts';
 import { isPersonName, type PasswordHash } from '../../../settings/values/credentials.ts';
+import { EVERYBODY, GROUP, isOwnName } from '../../../run/operators.ts';
 import type { Person } from './access.ts';
-
-const GROUP = 'group:';
-const EVERYBODY = '*';
 
 /** Those of the groups that the settings give a role. */
 export const groupsWithRole = (
@@ -27,7 +25,7 @@ export interface Identity {
  * everybody. Null for who has none. A name that reads like a group or like everybody is no one's.
  */
 export function personWithRole({ name, groups }: Identity, roles: AccessSettings['roles']): Person | null {
-  if (name === EVERYBODY || name.startsWith(GROUP)) return null;
+  if (!isOwnName(name)) return null;
   const keys = [...roles.keys()];
   const ofGroup = keys.find((key) => key.startsWith(GROUP) && groups.includes(key.slice(GROUP.length)));
   const grant =

@@ -1,10 +1,11 @@
 /** The list of breaks, and each as a case: the difference, its surroundings, the history and the allowed steps. */
+import type { BusinessDay } from '../../../ledger/entry.ts';
 import { causeOf, explain } from '../../../ledger/hints/stories.ts';
 import type { AdjacentRow, BreakCase, CaseEvent } from '../../../run/break-case.ts';
 import {
   NOTE_CHARACTERS_MAX,
   type BreakStep,
-  type CaseState,
+  type Handling,
   type StepKind,
 } from '../../../store/breaks/break-cases.ts';
 import { knownBreak, type BreakRow } from '../../../store/breaks/breaks.ts';
@@ -12,34 +13,46 @@ import type { RepeatRow } from '../../../store/repeats.ts';
 import { addressWith, breakAddress, entryAddress } from './addresses.ts';
 import { filled } from './format.ts';
 import { html, when, type Html, type Part } from './html.ts';
-import { amountColumns, dayLink, link, pagingLinks, scrolling, table } from './parts.ts';
+import { amountColumns, dayLink, dayTime, link, pagingLinks, scrolling, table } from './parts.ts';
 import { page, saidPart, type Said, type View } from './view.ts';
 import { workForm } from './work.ts';
 
-export interface BreakListed {
+export interface BreakListed extends Handling {
   readonly row: BreakRow;
-  readonly state: CaseState;
-  readonly takenBy: string | null;
+  /** Of an open one: how long ago it was found. */
+  readonly ageDays: number | null;
+}
+
+/** `open`: assigned or not. */
+export const BREAK_CHOICES = ['open', 'unassigned', 'taken', 'resolved', 'healed', 'all'] as const;
+
+export interface BreaksAsked {
+  readonly merchant: string;
+  readonly currency: string;
+  readonly which: (typeof BREAK_CHOICES)[number];
+  readonly isMine: boolean;
 }
 
 export interface BreaksShown {
   readonly breaks: readonly BreakListed[];
-  readonly all: boolean;
+  readonly asked: BreaksAsked;
+  readonly today: BusinessDay;
   readonly page: number;
   readonly hasMore: boolean;
 }
 
-export function breaksPage(view: View, { breaks, all, page: number, hasMore }: BreaksShown): string {
+export function breaksPage(view: View, shown: BreaksShown): string {
   const { texts, address } = view;
-  const title = all ? texts.breaks.all : texts.breaks.open;
+  const { breaks, asked, page: number, hasMore } = shown;
+  const isFiltered = asked.merchant !== '' || asked.currency !== '' || asked.which !== 'open' || asked.isMine;
   return page(view, {
-    title,
+    title: texts.breaks.title,
     section: 'breaks',
-    content: html`<h1 id="list">${title}</h1>
-      <p>
-        ${link(addressWith(address, { all: all ? null : 'yes', page: null }), all ? texts.breaks.showOpen : texts.breaks.showAll)}
-      </p>
-      ${breaks.length === 0 ? html`<p>${all ? texts.breaks.nothingAtAll : texts.breaks.nothing}</p>` : breaksTable(view, breaks)}
+    content: html`<h1 id="list">${texts.breaks.title}</h1>
+      ${filterForm(view, asked)}
+      ${when(breaks.length === 0, () => html`<p>${isFiltered ? texts.breaks.nothingMatches : texts.breaks.nothing}</p>`)}
+      ${when(isFiltered, () => html`<p>${link(view.isExact ? '/breaks?digits=exact' : '/breaks', texts.breaks.showOpen)}</p>`)}
+      ${when(breaks.length > 0, () => breaksTable(view, shown))}
       ${pagingLinks(view, [
         number > 1 && [addressWith(address, { page: number - 1 }), texts.previous],
         hasMore && [addressWith(address, { page: number + 1 }), texts.next],
@@ -47,8 +60,34 @@ export function breaksPage(view: View, { breaks, all, page: number, hasMore }: B
   });
 }
 
-const breaksTable = (view: View, breaks: readonly BreakListed[]): Html => {
-  const { texts, format } = view;
+const filterForm = ({ texts: { breaks: texts }, isExact }: View, asked: BreaksAsked): Html =>
+  html`<form class="line" method="get" action="/breaks" role="search">
+    ${when(isExact, () => html`<input type="hidden" name="digits" value="exact" />`)}
+    <p>
+      <label for="merchant">${texts.merchant}</label
+      ><input id="merchant" name="merchant" value="${asked.merchant}" />
+    </p>
+    <p>
+      <label for="currency">${texts.currency}</label
+      ><input id="currency" name="currency" size="5" value="${asked.currency}" />
+    </p>
+    <p>
+      <label for="state">${texts.state}</label
+      ><select id="state" name="state">
+        ${BREAK_CHOICES.map((one) => html`<option value="${one}" ${one === asked.which ? html` selected` : null}>${texts.which[one]}</option>`)}
+      </select>
+    </p>
+    <p>
+      <label
+        ><input type="checkbox" name="mine" value="yes" ${asked.isMine ? html` checked` : null} />
+        ${texts.mine}</label
+      >
+    </p>
+    <p><button>${texts.show}</button></p>
+  </form>`;
+
+const breaksTable = (view: View, { breaks, today }: BreaksShown): Html => {
+  const { texts, format, person } = view;
   return table({ by: 'list' }, breaks, [
     [texts.breaks.id, ({ row }) => link(breakAddress(row.id), row.id), 'name'],
     [texts.breaks.account, ({ row }) => `${row.merchant_no} ${row.currency}`, 'line'],
@@ -56,14 +95,36 @@ const breaksTable = (view: View, breaks: readonly BreakListed[]): Html => {
     [texts.breaks.net, ({ row }) => format.amount(row.missing_net), 'number'],
     [
       texts.breaks.state,
-      ({ state, takenBy }) =>
-        html`<span class="s ${state}">${texts.caseState[state]}</span
-          >${when(takenBy !== null, () => html` ${texts.breaks.takenBy(takenBy!)}`)}`,
+      ({ state }) => html`<span class="s ${state}">${texts.caseState[state]}</span>`,
       'line',
     ],
+    [
+      texts.breaks.age,
+      ({ ageDays }) =>
+        when(ageDays !== null, () => html`${texts.breaks.days(ageDays!, format.count(ageDays!))}`),
+      'line',
+    ],
+    [
+      texts.breaks.owner,
+      ({ row, takenBy }) =>
+        takenBy ??
+        when(
+          row.status === 'open' && person?.role === 'operator',
+          () =>
+            html`<a href="${breakAddress(row.id)}#assign" aria-label="${texts.breaks.assignOne(row.id)}"
+              >${texts.breaks.assign}</a
+            >`,
+        ),
+      'line',
+    ],
+    [texts.breaks.due, ({ dueOn }) => when(dueOn !== null, () => dueTime(view, dueOn!, today)), 'line'],
     [texts.breaks.cause, ({ row, state }) => (state === 'healed' ? null : causeOf(knownBreak(row))), 'wide'],
   ]);
 };
+
+/** A day by which something is due, marked where it is over. */
+const dueTime = (view: View, due: BusinessDay, today: BusinessDay): Html =>
+  html`${dayTime(view, due)}${when(due < today, () => html` <strong class="s broken">${view.texts.breaks.overdue}</strong>`)}`;
 
 export interface CaseShown {
   readonly found: BreakCase;
@@ -71,10 +132,20 @@ export interface CaseShown {
   readonly message: string | null;
   /** The result of the last action. */
   readonly said: Said | null;
-  /** The typed text of a refused note. */
-  readonly note: string;
+  /** What was typed in a form that was refused. */
+  readonly typed: Typed;
+  /** Who may be responsible for it: those that the settings name, null where others may be, too. */
+  readonly operators: readonly string[] | null;
+  readonly today: BusinessDay;
   /** Of a resolved break: how its day is published. */
   readonly decision: DecisionShown | null;
+}
+
+export interface Typed {
+  readonly note: string;
+  readonly to: string;
+  /** As it came. */
+  readonly due: string;
 }
 
 export interface DecisionShown {
@@ -88,7 +159,7 @@ export interface DecisionShown {
 export function casePage(view: View, shown: CaseShown): string {
   const { texts, format, person } = view;
   const { found, message, said } = shown;
-  const { row, state, takenBy } = found;
+  const { row, state, takenBy, dueOn } = found;
   const known = knownBreak(row);
   const at = (ms: number): Part => format.shown.instant(new Date(ms));
   const balance = (name: string, amount: string): Html =>
@@ -101,10 +172,11 @@ export function casePage(view: View, shown: CaseShown): string {
   return page(view, {
     title,
     section: 'breaks',
+    script: message === null ? null : view.copyScript,
     content: html`<h1>${title} <span class="s ${state}">${texts.caseState[state]}</span></h1>
       ${saidPart(said)}
       <p>
-        ${when(takenBy !== null, () => html`${texts.breaks.takenBy(takenBy!)} · `)}${row.merchant_no}
+        ${when(takenBy !== null, () => html`${texts.breaks.takenBy(takenBy!)} · `)}${when(dueOn !== null, () => html`${filled(texts.breaks.dueOn, dueTime(view, dueOn!, shown.today))} · `)}${row.merchant_no}
         ${row.currency}, ${dayLink(view, known.account, row.day)},
         ${filled(texts.case.between, at(row.begin_ms), at(row.end_ms))}
       </p>
@@ -132,7 +204,15 @@ export function casePage(view: View, shown: CaseShown): string {
         message !== null,
         () =>
           html`<h2 id="message">${texts.case.message}</h2>
-            <pre tabindex="0" role="region" aria-labelledby="message">${message}</pre>`,
+            <pre
+              tabindex="0"
+              role="region"
+              aria-labelledby="message"
+              data-copy="${texts.case.copy}"
+              data-copied="${texts.case.copied}"
+              data-selected="${texts.case.selected}"
+            >
+${message}</pre>`,
       )}`,
   });
 }
@@ -201,31 +281,57 @@ const quarantineSection = ({ texts }: View, { quarantined }: BreakCase): Html =>
           </ul>`
     }`;
 
-const eventItem = ({ texts, format }: View, { what, at, by, note }: CaseEvent): Html =>
+const eventItem = ({ texts, format }: View, { what, at, by, note, assignment }: CaseEvent): Html =>
   html`<li>
     ${format.shown.instant(at)}:
-    ${texts.case.historyWhat[what]}${when(by !== null, () => html` ${texts.case.by(by!)}`)}${when(note !== null, () => html`: <q>${note}</q>`)}
+    ${texts.case.historyWhat[what]}${when(assignment !== null && assignment.to !== by, () => html` ${texts.case.to(assignment!.to)}`)}${when(by !== null, () => html` ${texts.case.by(by!)}`)}${when((assignment?.due ?? null) !== null, () => html`, ${filled(texts.breaks.dueOn, format.shown.day(assignment!.due!))}`)}${when(note !== null, () => html`: <q>${note}</q>`)}
   </li>`;
 
-const stepForms = (view: View, { steps, found, note }: CaseShown): Html =>
-  html`<h2>${view.texts.case.actions}</h2>
-    <div class="actions">${steps.map((step) => stepForm(view, step, found.row.id, note))}</div>`;
+function stepForms(view: View, shown: CaseShown): Html {
+  const { actions } = view.texts.case;
+  return html`<h2 id="assign">${actions}</h2>
+    <div class="actions">
+      ${shown.steps.map((step) => [stepForm(view, step, shown), when(step.kind === 'taken', () => stepForm(view, step, shown, true))])}
+    </div>`;
+}
 
 const NAMES = { taken: 'take', commented: 'comment', resolved: 'resolve', reopened: 'reopen' } as const;
 
-function stepForm(
-  { texts, formToken }: View,
-  { kind, needsNote }: BreakStep,
-  id: number,
-  note: string,
-): Html {
-  return html`<form method="post" action="${breakAddress(id)}">
+/** `isToOther`: of an assignment, the form with the name of the person. */
+function stepForm(view: View, { kind, needsNote }: BreakStep, shown: CaseShown, isToOther = false): Html {
+  const { texts, formToken } = view;
+  const name = isToOther ? 'assign' : NAMES[kind];
+  return html`<form method="post" action="${breakAddress(shown.found.row.id)}">
 <input type="hidden" name="form_token" value="${formToken}"><input type="hidden" name="step" value="${kind}">
-<p><label for="note-${kind}">${noteLabel(texts.case, kind, needsNote)}</label><textarea id="note-${kind}" name="note" rows="2" cols="34" maxlength="${NOTE_CHARACTERS_MAX}"${needsNote ? html` required` : null}>${needsNote ? note : null}</textarea></p>
-<p><button${kind === 'resolved' ? html` class="main"` : null}>${texts.case[NAMES[kind]]}</button></p>
+${when(isToOther, () => operatorField(view, shown))}${when(kind === 'taken', () => dueField(view, name, shown))}
+<p><label for="note-${name}">${noteLabel(texts.case, kind, needsNote)}</label><textarea id="note-${name}" name="note" rows="2" cols="34" maxlength="${NOTE_CHARACTERS_MAX}"${needsNote ? html` required` : null}>${needsNote || isToOther ? shown.typed.note : null}</textarea></p>
+<p><button${kind === 'resolved' ? html` class="main"` : null}>${texts.case[name]}</button></p>
 </form>
 `;
 }
+
+function operatorField({ texts }: View, { operators, typed }: CaseShown): Html {
+  const field =
+    operators === null
+      ? html`<input id="to" name="to" required value="${typed.to}" />`
+      : html`<select id="to" name="to" required>
+          <option value=""></option>
+          ${operators.map((name) => html`<option ${name === typed.to ? html` selected` : null}>${name}</option>`)}
+        </select>`;
+  return html`<p><label for="to">${texts.case.assignTo}</label>${field}</p>`;
+}
+
+const dueField = ({ texts }: View, name: string, { found, typed, today }: CaseShown): Html =>
+  html`<p>
+    <label for="due-${name}">${texts.case.due}</label
+    ><input
+      id="due-${name}"
+      name="due"
+      type="date"
+      min="${found.dueOn !== null && found.dueOn < today ? found.dueOn : today}"
+      value="${typed.due || found.dueOn}"
+    />
+  </p>`;
 
 const noteLabel = (texts: View['texts']['case'], kind: StepKind, needsNote: boolean): string =>
   kind === 'resolved' ? texts.resolveNote : needsNote ? texts.note : texts.noteOptional;

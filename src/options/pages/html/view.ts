@@ -17,6 +17,7 @@ export interface View {
   readonly isExact: boolean;
   readonly stylesheet: string;
   readonly icon: string;
+  readonly copyScript: string;
   /** Whether there is a way to log out. */
   readonly canLogOut: boolean;
   readonly formToken: string;
@@ -34,6 +35,7 @@ export function page(
     content,
     hasFigures = true,
     refreshS = null,
+    script = null,
   }: {
     readonly title: string;
     readonly section: Section | null;
@@ -42,6 +44,8 @@ export function page(
     readonly hasFigures?: boolean;
     /** After how long it loads itself anew; null: not by itself. */
     readonly refreshS?: number | null;
+    /** The address of the page's script; the page is complete without it. */
+    readonly script?: string | null;
   },
 ): string {
   const { texts } = view;
@@ -56,6 +60,7 @@ export function page(
           <title>${title} · ${texts.name}</title>
           <link rel="stylesheet" href="${view.stylesheet}" />
           <link rel="icon" type="image/svg+xml" href="${view.icon}" />
+          ${when(script !== null, () => html`<script src="${script}" defer></script>`)}
         </head>
         <body>
           <a class="skip" href="#content">${texts.skip}</a>

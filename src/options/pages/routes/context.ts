@@ -1,5 +1,5 @@
 /** What the routes of the pages stand on, and what each of them finds in a request. */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
 import type { Kysely } from 'kysely';
 import type { Access, Person } from '../access/access.ts';
 import { dayOf } from '../../../ledger/business-day.ts';
@@ -29,7 +29,14 @@ export interface PagesDeps {
   readonly objects: ObjectStore;
   readonly settings: Pick<
     SettingsWithoutPlatform,
-    'platform' | 'schedule' | 'workers' | 'clockToleranceS' | 'signingKey' | 'alerts' | 'closeApproval'
+    | 'platform'
+    | 'schedule'
+    | 'workers'
+    | 'clockToleranceS'
+    | 'signingKey'
+    | 'alerts'
+    | 'closeApproval'
+    | 'access'
   >;
   readonly zone: string;
   readonly jobs: readonly KnownJob[];
@@ -102,6 +109,7 @@ export function viewOf(context: PagesContext, request: FastifyRequest): View {
     isExact,
     stylesheet: context.assets.stylesheet.address,
     icon: context.assets.icon.address,
+    copyScript: context.assets.copyScript.address,
     canLogOut: context.canLogOut,
     formToken: '',
   };
@@ -141,14 +149,26 @@ export type DoForm = (
   asked: Asked,
 ) => Promise<{ readonly doneAt: string } | { readonly refusedPage: string }>;
 
-export function addPage(server: FastifyInstance, context: PagesContext, path: string, make: MakePage): void {
-  server.get(path, async (request, reply) =>
+export function addPage(
+  server: FastifyInstance,
+  context: PagesContext,
+  path: string,
+  make: MakePage,
+  options: RouteShorthandOptions = {},
+): void {
+  server.get(path, options, async (request, reply) =>
     sendPage(reply, await make(context, askedOf(context, request, reply))),
   );
 }
 
-export function addForm(server: FastifyInstance, context: PagesContext, path: string, submit: DoForm): void {
-  server.post(path, async (request, reply) => {
+export function addForm(
+  server: FastifyInstance,
+  context: PagesContext,
+  path: string,
+  submit: DoForm,
+  options: RouteShorthandOptions = {},
+): void {
+  server.post(path, options, async (request, reply) => {
     const asked = askedOf(context, request, reply);
     if (asked.person.role !== 'operator') throw new PageRefusal(403, 'viewer');
     const result = await submit(context, asked);
@@ -198,6 +218,8 @@ export interface Asset {
 export interface Assets {
   readonly stylesheet: Asset;
   readonly icon: Asset;
+  /** Of the page of a break alone. */
+  readonly copyScript: Asset;
 }
 
 const HASH_CHARACTERS = 16;
@@ -206,6 +228,7 @@ const HASH_CHARACTERS = 16;
 const readAssets = (): Assets => ({
   stylesheet: assetOf('pages.css', 'text/css; charset=utf-8'),
   icon: assetOf('icon.svg', 'image/svg+xml'),
+  copyScript: assetOf('copy.js', 'text/javascript; charset=utf-8'),
 });
 
 function assetOf(name: string, contentType: string): Asset {

@@ -63,7 +63,7 @@ export const loginPages = (refusals: LoginRefusal[] = []): LoginPages => ({
     loginPage(
       {
         ...{ texts: EN, format: createFormats('Asia/Shanghai')('en', false), zone: 'Asia/Shanghai' },
-        ...{ person: null, address: url, isExact: false, stylesheet: '', icon: '' },
+        ...{ person: null, address: url, isExact: false, stylesheet: '', icon: '', copyScript: '' },
         ...{ canLogOut: false, formToken: '' },
       },
       content,
