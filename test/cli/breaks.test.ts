@@ -191,6 +191,48 @@ test('take, comment, resolve and reopen record who, when and why', async () => {
   ]);
 }, 300_000);
 
+test('a break is given to somebody else with a due date, which the list and the case show', async () => {
+  const named = {
+    ...{ ...env, DAYBOOK_ACCESS_PROXY_HEADER: 'x-user', DAYBOOK_ACCESS_PROXIES: '["127.0.0.1"]' },
+    DAYBOOK_ACCESS_ROLES: JSON.stringify({
+      ...{ Ada: 'operator', Vera: 'viewer' },
+      Bob: { role: 'operator', merchants: ['M-ELSE'] },
+    }),
+  };
+  const refused = async (args: readonly string[], of = env): Promise<string> => {
+    const { code, stderr } = await daybook(['breaks', 'take', missing, ...args], of);
+    expect(code, stderr).toBe(2);
+    return stderr;
+  };
+  expect(await refused(['--due', '2026-02-01'])).toContain(
+    '--due 2026-02-01 is over; name 2026-03-06 or a later day.',
+  );
+  expect(await refused(['--due', '2026-02-30'])).toContain("'2026-02-30' is not a day of the calendar");
+  expect(await refused(['--to', ' '])).toContain('--to is empty; name the person, or leave it out.');
+  expect(await refused(['--to', 'Ada,Bob'])).toContain('--to Ada,Bob is no operator of merchant');
+  for (const name of ['Vera', 'Bob', 'Grace'])
+    expect(await refused(['--to', name], named)).toContain(
+      `--to ${name} is no operator of merchant ${merchantNo}; name one of Ada.`,
+    );
+  expect(await brief()).toContainEqual([missing, 'open', null]);
+  expect(await reported('take', missing, '--to', 'Grace', '--due', '2026-12-01', '--by', 'Ada')).toContain(
+    `break ${missing} is assigned to Grace; it stays open`,
+  );
+  expect(await brief()).toContainEqual([missing, 'taken', 'Grace']);
+  expect(await reported()).toContain(`break ${missing}, assigned to Grace, due 2026-12-01: ${merchantNo}`);
+  const text = await reported('show', missing, '--offline');
+  expect(text).toContain('assigned to Grace, due 2026-12-01\n');
+  expect(text).toContain('taken to Grace by Ada, due 2026-12-01');
+  expect((await shown(missing, '--offline')).break).toMatchObject({
+    taken_by: 'Grace',
+    due_on: '2026-12-01',
+  });
+  const later = { ...env, DAYBOOK_NOW: '2026-12-02T12:00:00Z' };
+  expect((await daybook(['breaks'], later)).stdout).toContain(
+    'assigned to Grace, due 2026-12-01 (overdue): ',
+  );
+}, 300_000);
+
 test('a healed break is described in the past tense, and its number is closed for good', async () => {
   stage.sandbox.putBack(merchantNo, gone);
   await stage.run();

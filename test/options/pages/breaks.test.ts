@@ -160,7 +160,7 @@ async function plant(): Promise<Planted[]> {
 
 test('every filter shows exactly what it asks for, over all pages, within what the person may see', async () => {
   const planted = await plant();
-  const only = { name: 'Grace', role: 'viewer', merchants: ['SBX-M-1'] } as const;
+  const only: Person = { name: 'Grace', role: 'viewer', merchants: ['SBX-M-1'] };
   const graces = await showPages(stage, { access: as(only) });
   for (const [own, person] of [
     [pages, ADA],

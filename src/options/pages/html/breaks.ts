@@ -100,8 +100,7 @@ const breaksTable = (view: View, { breaks, today }: BreaksShown): Html => {
     ],
     [
       texts.breaks.age,
-      ({ ageDays }) =>
-        when(ageDays !== null, () => html`${texts.breaks.days(ageDays!, format.count(ageDays!))}`),
+      ({ ageDays }) => when(ageDays !== null, () => html`${texts.breaks.days(ageDays!)}`),
       'line',
     ],
     [

@@ -176,6 +176,63 @@ describe.skipIf(skipped)(skipped ? 'people (skipped: no Chromium)' : 'people', (
     await page.context().close();
   });
 
+  test('the message to the platform is copied by a button, and without scripts it stays a text', async () => {
+    const plain = await pageOf('ada', broken, { javaScriptEnabled: false });
+    const message = await plain.page.locator('pre').innerText();
+    expect(message).toMatch(/^Subject: Merchant SBX-M-1, USD:[^]*Our reference: break \d+$/);
+    expect(await plain.page.getByRole('button', { name: 'Copy message' }).count()).toBe(0);
+    await plain.page.context().close();
+
+    const { page, complaints } = await pageOf('ada', broken, {
+      permissions: ['clipboard-read', 'clipboard-write'],
+    });
+    const copy = page.getByRole('button', { name: 'Copy message' });
+    await copy.click();
+    await page.getByText('Copied.').waitFor();
+    expect(await page.evaluate<string>('navigator.clipboard.readText()')).toBe(message);
+    expect(await seriousProblems(page)).toEqual([]);
+    // Where the browser forbids it, the text is selected.
+    await page.evaluate('navigator.clipboard.writeText = () => Promise.reject(new Error("forbidden"))');
+    await copy.click();
+    await page.getByText('The browser does not allow copying.').waitFor();
+    expect(await page.evaluate<string>('String(getSelection())')).toBe(message);
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('an operator gives a case to another one by a date, and finds it in the list', async () => {
+    for (const viewport of [
+      { width: 1440, height: 900 },
+      { width: 390, height: 844 },
+    ]) {
+      const { page, complaints } = await pageOf('ada', '/breaks', { viewport });
+      const checked = async (): Promise<void> => {
+        expect(await seriousProblems(page)).toEqual([]);
+        expect(await widthOf(page)).toBeLessThanOrEqual(viewport.width);
+      };
+      await checked();
+      await page.goto(broken);
+      await page.getByLabel('Assign to', { exact: true }).fill('grace');
+      await page.getByLabel('Due (optional)').last().fill('2026-03-09');
+      await page.getByRole('button', { name: 'Assign', exact: true }).click();
+      expect(await page.getByRole('status').innerText()).toContain('This break is assigned to grace.');
+      await checked();
+      await page.goto('/breaks');
+      await page.getByLabel('Merchant number').fill('SBX-M-1');
+      await page.getByLabel('State').selectOption('assigned');
+      await page.getByRole('button', { name: 'Show', exact: true }).click();
+      expect(await page.locator('tbody tr').allInnerTexts()).toEqual([
+        expect.stringMatching(/USD\t3 Mar 2026\t-306\.15\tassigned\t\d days?\tgrace\t9 Mar 2026/),
+      ]);
+      await page.getByLabel('Assigned to me').check();
+      await page.getByRole('button', { name: 'Show', exact: true }).click();
+      expect(await page.getByText('No break matches.').count()).toBe(1);
+      await checked();
+      expect(complaints).toEqual([]);
+      await page.context().close();
+    }
+  });
+
   test('a viewer sees their merchants alone, and can change nothing', async () => {
     const { page, complaints } = await pageOf('vera', `${MARCH}?close=yes`);
     expect(await page.locator('h2#close + .scroll tbody tr').count()).toBeGreaterThan(0);

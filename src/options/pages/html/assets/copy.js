@@ -5,7 +5,8 @@ if (message !== null && navigator.clipboard !== undefined) {
   const said = document.createElement('span');
   button.type = 'button';
   button.textContent = message.dataset.copy;
-  said.setAttribute('role', 'status');
+  button.className = 'button';
+  said.setAttribute('aria-live', 'polite');
   button.addEventListener('click', async () => {
     try {
       await navigator.clipboard.writeText(message.textContent);

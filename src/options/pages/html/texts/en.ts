@@ -379,7 +379,7 @@ export const EN = {
     mine: 'Assigned to me',
     show: 'Show',
     age: 'Open for',
-    days: (days: number, shown: string) => `${shown} ${counted(days, 'day', 'days')}`,
+    days: (days: number) => `${days} ${counted(days, 'day', 'days')}`,
     owner: 'Assigned to',
     assign: 'Assign',
     assignOne: (id: number) => `Assign break ${id}`,
