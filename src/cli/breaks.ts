@@ -260,7 +260,7 @@ async function checkedAssignment(
       line`--to ${to} is no operator of merchant ${merchantNo}; ` +
         (names === null || names.length === 0
           ? 'DAYBOOK_ACCESS_ROLES says who is.'
-          : line`name one of ${names.join(', ')}.`),
+          : line`DAYBOOK_ACCESS_ROLES names ${names.join(', ')}.`),
     );
   }
   return { to, due: due ?? null };

@@ -193,7 +193,7 @@ test('take, comment, resolve and reopen record who, when and why', async () => {
 
 test('a break is given to somebody else with a due date, which the list and the case show', async () => {
   const named = {
-    ...{ ...env, DAYBOOK_ACCESS_PROXY_HEADER: 'x-user', DAYBOOK_ACCESS_PROXIES: '["127.0.0.1"]' },
+    ...{ ...env, DAYBOOK_ACCESS_PROXY_HEADER: 'x-user', DAYBOOK_ACCESS_PROXIES: '["10.0.0.1"]' },
     DAYBOOK_ACCESS_ROLES: JSON.stringify({
       ...{ Ada: 'operator', Vera: 'viewer' },
       Bob: { role: 'operator', merchants: ['M-ELSE'] },
@@ -212,7 +212,7 @@ test('a break is given to somebody else with a due date, which the list and the 
   expect(await refused(['--to', 'Ada,Bob'])).toContain('--to Ada,Bob is no operator of merchant');
   for (const name of ['Vera', 'Bob', 'Grace'])
     expect(await refused(['--to', name], named)).toContain(
-      `--to ${name} is no operator of merchant ${merchantNo}; name one of Ada.`,
+      `--to ${name} is no operator of merchant ${merchantNo}; DAYBOOK_ACCESS_ROLES names Ada.`,
     );
   expect(await brief()).toContainEqual([missing, 'open', null]);
   expect(await reported('take', missing, '--to', 'Grace', '--due', '2026-12-01', '--by', 'Ada')).toContain(

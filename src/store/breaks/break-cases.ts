@@ -2,7 +2,7 @@
  * A break as a case: the steps that people took about it. Its own row (`continuity_break.status`) says whether it is
  * open, resolved or healed. A step is the audit event of its command, with the number of the break.
  */
-import { sql } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { BusinessDay, Window } from '../../ledger/entry.ts';
 import { arrayLiteral, type Db, type Trx, rowsOf } from '../engine/database.ts';
 import type { BreakRow } from './breaks.ts';
@@ -48,10 +48,20 @@ export function handlingOf({ status }: Pick<BreakRow, 'status'>, last: CaseStep 
   return { state, takenBy: assignment?.to ?? null, dueOn: assignment?.due ?? null };
 }
 
-/** The person to whom a row of `continuity_break` is assigned, were it open; null for no one. Uses audit_event_of_break. */
-export const ASSIGNED_TO = sql<string | null>`(
-  SELECT CASE command WHEN 'breaks take' THEN coalesce(assigned_to, by_whom) END FROM audit_event
-  WHERE subject = continuity_break.id::text AND ${IS_DECISIVE} ORDER BY id DESC LIMIT 1)`;
+/** Rows of `continuity_break` in the state, and open ones assigned to the person; null for any. Uses audit_event_of_break. */
+export function handledAs(state: CaseState | null, takenBy: string | null): RawBuilder<boolean> {
+  const owner = sql`(
+    SELECT CASE command WHEN 'breaks take' THEN coalesce(assigned_to, by_whom) END FROM audit_event
+    WHERE subject = continuity_break.id::text AND ${IS_DECISIVE} ORDER BY id DESC LIMIT 1)`;
+  const isOf = {
+    open: sql`status = 'open' AND ${owner} IS NULL`,
+    taken: sql`status = 'open' AND ${owner} IS NOT NULL`,
+    resolved: sql`status = 'resolved'`,
+    healed: sql`status = 'healed'`,
+  };
+  return sql`(${state === null ? sql`true` : isOf[state]}
+    AND ${takenBy === null ? sql`true` : sql`status = 'open' AND ${owner} = ${takenBy}`})`;
+}
 
 const STEPS_SHOWN_MAX = 1_000;
 

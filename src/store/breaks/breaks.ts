@@ -9,7 +9,6 @@ import { ofAccounts } from '../account-filter.ts';
 import { type Db, type Trx, rowsOf, arrayLiteral } from '../engine/database.ts';
 import type { ContinuityBreak as BreakTable } from '../engine/schema.ts';
 import { unreadableSpans } from '../quarantine.ts';
-import { ASSIGNED_TO, type CaseState } from './break-cases.ts';
 
 export type BreakRow = Selectable<BreakTable>;
 
@@ -31,24 +30,17 @@ export const knownBreak = (row: BreakRow): KnownBreak => ({
 interface BreakFilter extends DayFilter {
   /** Without it, only open ones. */
   readonly all?: boolean | 'but healed';
-  /** Only those in this state, whatever `all` says. */
-  readonly state?: CaseState | undefined;
-  /** Only open ones that are assigned to this person. */
-  readonly takenBy?: string | undefined;
+  /** Of these, only rows of `continuity_break` for which it holds. */
+  readonly only?: RawBuilder<boolean>;
 }
 
-const breaksFor = (db: Db, { all = false, state, takenBy, ...filter }: BreakFilter) =>
+const breaksFor = (db: Db, { all = false, only = sql`true`, ...filter }: BreakFilter) =>
   db
     .selectFrom('continuity_break')
     .where(ofDays(filter))
-    .$if(state !== undefined, (query) => query.where('status', '=', state === 'taken' ? 'open' : state!))
-    .$if(state === 'open', (query) => query.where(ASSIGNED_TO, 'is', null))
-    .$if(state === 'taken', (query) => query.where(ASSIGNED_TO, 'is not', null))
-    .$if(all !== true && state === undefined, (query) =>
+    .where(only)
+    .$if(all !== true, (query) =>
       all === false ? query.where('status', '=', 'open') : query.where('status', '<>', 'healed'),
-    )
-    .$if(takenBy !== undefined, (query) =>
-      query.where('status', '=', 'open').where(ASSIGNED_TO, '=', takenBy!),
     );
 
 /** Breaks to show to a person, oldest day first. */

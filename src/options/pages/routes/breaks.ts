@@ -20,6 +20,7 @@ import {
   type BreakStep,
   breakById,
   lastSteps,
+  handledAs,
   handlingOf,
   type CaseState,
   type StepKind,
@@ -98,13 +99,12 @@ function askedIn(query: Asked['query']): BreaksAsked {
 /** What is asked for of what the person may see. */
 function filterOf({ merchant, currency, which, isMine }: BreaksAsked, person: Asked['person']) {
   const own = maySee(person, merchant) ? [merchant] : [];
-  const isState = which === 'taken' || which === 'resolved' || which === 'healed';
+  const state = which === 'unassigned' ? 'open' : which === 'open' || which === 'all' ? null : which;
   return {
     merchants: merchant === '' ? person.merchants : own,
     currencies: currency === '' ? null : [currency],
-    all: which === 'all',
-    state: which === 'unassigned' ? ('open' as const) : isState ? which : undefined,
-    takenBy: isMine ? person.name : undefined,
+    all: which !== 'open',
+    only: handledAs(state, isMine ? person.name : null),
   };
 }
 
