@@ -119,7 +119,11 @@ async function casesOf(db: Kysely<DB>, rows: readonly BreakRow[]): Promise<CaseR
 
 function listText(
   rows: readonly CaseRow[],
-  { next, times, today }: { readonly next: string | null; readonly times: Times; readonly today: BusinessDay },
+  {
+    next,
+    times,
+    today,
+  }: { readonly next: string | null; readonly times: Times; readonly today: BusinessDay },
 ): string {
   if (rows.length === 0) return 'no open break';
   const open = rows.filter(({ status }) => status === 'open');

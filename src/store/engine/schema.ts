@@ -392,7 +392,7 @@ export interface Artifact {
 
 export interface AuditEvent {
   /**
-   * To whom a break was assigned. Null for other events, and where the person assigned it to themselves.
+   * To whom a break was assigned. Null for other events, and where it is to who did it.
    */
   assigned_to: string | null;
   /**
