@@ -5,7 +5,9 @@ import { createRefusalLog } from '../../web/refusals.ts';
 import type { ProcessMetrics } from '../option.ts';
 import type { ServeApp } from './serve.ts';
 import { alertsOf, type Troubles } from '../../run/alerts.ts';
-import { createLog, offlineSettings, print, stopSignal, withApp } from '../../cli/context.ts';
+import type { App, PlatformApp } from '../../run/app.ts';
+import { withRepeats } from '../../run/repeats.ts';
+import { createLog, offlineSettings, print, stopSignal, withApp, withPlatform } from '../../cli/context.ts';
 import { metricsOf, withOwnConnection } from '../../cli/observed.ts';
 import { part } from '../all.ts';
 import { lines } from '../../cli/output/text.ts';
@@ -16,7 +18,9 @@ DAYBOOK_HEALTH_LISTEN gives /healthz and /readyz an address of their own, with /
 DAYBOOK_PAGES_LISTEN is where people see months, days, breaks and status in a browser. On this machine the printed link opens
 them, once; a next one is printed when it was used. Off this machine people log in:
 DAYBOOK_ACCESS_USERS, DAYBOOK_ACCESS_PROXY_HEADER or DAYBOOK_OIDC_ISSUER, each with DAYBOOK_ACCESS_ROLES.
-DAYBOOK_TRUSTED_PROXIES names proxies on other machines. Needs DAYBOOK_SECRET_KEYS.`;
+DAYBOOK_TRUSTED_PROXIES names proxies on other machines. Needs DAYBOOK_SECRET_KEYS.
+With the embedded database it also does what people ask on the pages to be read or published again; otherwise schedule and
+workers do.`;
 
 export function serveCommand(command: Command): void {
   command.addHelpText('after', HELP).action(async (_flags: object, self: Command) => {
@@ -68,9 +72,13 @@ export function serveCommand(command: Command): void {
         ),
       });
       const check = (troubles: Troubles) => watch.check(troubles, app.now());
-      await (alerts === null
-        ? ended
-        : alerts.withAlerting({ ...app, settings }, log, () => ended, { purpose: 'serve', check }));
+      const serveToTheEnd = async (): Promise<void> =>
+        alerts === null
+          ? ended
+          : alerts.withAlerting({ ...app, settings }, log, () => ended, { purpose: 'serve', check });
+      await (app.platformApp === undefined
+        ? serveToTheEnd()
+        : withRepeats(app.platformApp, log, signal, serveToTheEnd));
       refusals.flush();
       log.info('no longer listening');
     }).catch(async (error: unknown) => {
@@ -80,22 +88,33 @@ export function serveCommand(command: Command): void {
   });
 }
 
+interface HouseApp extends ServeApp {
+  /** Where no other process can open the database, so that what is asked for on the pages is done here. */
+  readonly platformApp?: PlatformApp;
+}
+
 /** The app. With a database server it has two more connections, which only health checks and metrics use. */
 async function withServingHouse(
   settings: SettingsWithoutPlatform,
   metrics: ProcessMetrics | null,
-  work: (app: ServeApp) => Promise<void>,
+  work: (app: HouseApp) => Promise<void>,
 ): Promise<void> {
-  await withApp(settings, (app) =>
+  const { platform, databaseUrl, pagesListen } = settings;
+  const withHouse = async (app: App, platformApp?: PlatformApp): Promise<void> =>
     withOwnConnection(settings, app.database, async (db) => {
       const page = metrics && metrics.page({ settings, db, now: app.now });
-      const serving = { ...app, readinessDb: db, ...(page && { metrics: page }) };
-      const { pagesListen } = settings;
+      const serving = {
+        ...{ ...app, readinessDb: db },
+        ...(page && { metrics: page }),
+        ...(platformApp && { platformApp }),
+      };
       const pages = pagesListen === null ? null : await part('pages')?.();
       if (pagesListen === null || pages == null) return work(serving);
       return pages.withPages({ ...settings, pagesListen }, app, (shown) =>
         work({ ...serving, pages: shown }),
       );
-    }),
-  );
+    });
+  await (platform === null || databaseUrl !== null || pagesListen === null
+    ? withApp(settings, (app) => withHouse(app))
+    : withPlatform({ ...settings, platform }, (app) => withHouse(app, app), { metrics, answers: false }));
 }

@@ -12,6 +12,7 @@ import { EVERY_ACCOUNT } from '../../ledger/account-filter.ts';
 import { addDays, dayOf } from '../../ledger/business-day.ts';
 import { openPlatformApp, runDeps, type PlatformApp } from '../../run/app.ts';
 import { chosenMerchants } from '../../run/chosen-merchants.ts';
+import { withRepeats } from '../../run/repeats.ts';
 import type { RunReport } from '../../run/report.ts';
 import { executeRun } from '../../run/run.ts';
 import { sumOfSync } from '../../sync/sync-report.ts';
@@ -23,7 +24,7 @@ import type { ListenAddress } from '../../settings/values/addresses.ts';
 import { listBreaks } from '../../store/breaks/breaks.ts';
 import { addMerchant } from '../../store/merchants.ts';
 import { listStatements } from '../../store/statements/statements.ts';
-import { stopSignal, print, type GlobalFlags } from '../../cli/context.ts';
+import { createLog, stopSignal, print, type GlobalFlags } from '../../cli/context.ts';
 import { createProgressLine } from '../../cli/output/progress-line.ts';
 import { runDocument, accountDaysTable, breakTexts } from '../../cli/output/run-text.ts';
 import { counted, lines, timesOf } from '../../cli/output/text.ts';
@@ -202,7 +203,11 @@ async function showDemoPages(
   try {
     pages.link?.onNext((path) => onNext(url + path));
     await show(url + (pages.link?.path() ?? '/'));
-    if (!signal.aborted) await once(signal, 'abort');
+    // No other process can open this database, so what is asked for on the pages is done here.
+    const log = createLog(app.settings.logLevel, { answers: true });
+    await withRepeats(app, log, signal, async () => {
+      if (!signal.aborted) await once(signal, 'abort');
+    });
   } finally {
     server.server.closeAllConnections();
     await server.close();

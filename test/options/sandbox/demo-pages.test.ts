@@ -36,6 +36,16 @@ test.skipIf(!hasTerminal)(
     expect((await browser.get(url!)).headers.get('location')).toBe('/');
     const page = await browser.get('/?month=2026-03');
     expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('SANDBOX-10001')]);
+    // No other process can open its database.
+    const formToken = /name="form_token" value="([^"]+)"/.exec(
+      await (await browser.get('/m/SANDBOX-10001/2026-03')).text(),
+    )![1]!;
+    const days = { from: '2026-03-30', to: '2026-03-30' };
+    const form = { form_token: formToken, kind: 'read', merchant: 'SANDBOX-10001', ...days };
+    const at = (await browser.post('/work', form)).headers.get('location')!;
+    await vi.waitFor(async () => expect(await (await browser.get(at)).text()).toContain('Ended'), {
+      timeout: 30_000,
+    });
     child.stdin.write('\u0003');
     expect(await ended).toBe(0);
     await expect(fetch(url!)).rejects.toThrow();
