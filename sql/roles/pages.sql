@@ -1,12 +1,12 @@
 -- What the pages that `serve` shows (DAYBOOK_PAGES_LISTEN) need in addition to daybook_inbox and daybook_read_only: to take, comment,
--- resolve and reopen a break, and to close a month. Its login has all three roles. Run after each migration, as an administrator.
+-- resolve and reopen a break, to acknowledge an unreadable entry, and to close a month. Its login has all three roles. Run after each migration, as an administrator.
 DO $$ BEGIN
   IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'daybook_pages') THEN CREATE ROLE daybook_pages NOLOGIN; END IF;
 END $$;
 GRANT USAGE ON SCHEMA public TO daybook_pages;
 GRANT SELECT ON continuity_break, account_day TO daybook_pages;
--- The page of a break computes what an unreadable entry would explain.
-GRANT SELECT (raw) ON quarantined_entry TO daybook_pages;
+-- The page of a break computes what an unreadable entry would explain; operators see it as received, and acknowledge it.
+GRANT SELECT (raw), UPDATE (acknowledged_at, note) ON quarantined_entry TO daybook_pages;
 -- A person's action on a break changes its state. The day becomes due, so that a run reports it.
 GRANT UPDATE (status, note, closed_at) ON continuity_break TO daybook_pages;
 GRANT UPDATE (publish_due) ON account_day TO daybook_pages;

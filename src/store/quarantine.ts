@@ -149,15 +149,28 @@ export const quarantineRows = (db: Db) =>
       'note',
     ]);
 
-/** Rejected entries with their raw text, newest first. Without `all`: only those that the platform still sends. */
+export interface QuarantineFilter extends Omit<PersonFilter, 'currencies'> {
+  /** Also those that are acknowledged, or that the platform no longer sends. */
+  readonly all?: boolean;
+  /** Only those that can lie in it. */
+  readonly window?: Window | undefined;
+  /** How many of the first ones are left out. */
+  readonly offset?: number;
+}
+
+/** Rejected entries with their raw text, newest first. Without `all`: only those that need attention. */
 export function listQuarantine(
   db: Db,
-  filter: Omit<PersonFilter, 'currencies'> & { readonly all?: boolean } = EVERY_ACCOUNT,
+  filter: QuarantineFilter = EVERY_ACCOUNT,
 ): Promise<QuarantineRow[]> {
+  const { window } = filter;
   let query = quarantineRows(db)
     .where(ofMerchants(filter.merchants))
     .orderBy('id', 'desc')
-    .limit(filter.limit ?? LIST_ROWS_MAX);
+    .limit(filter.limit ?? LIST_ROWS_MAX)
+    .offset(filter.offset ?? 0);
+  if (window !== undefined)
+    query = query.where(sql<boolean>`span && int8range(${window.beginMs}, ${window.endMs}, '[]')`);
   if (filter.all !== true)
     query = query.where('released_at', 'is', null).where('acknowledged_at', 'is', null);
   if (filter.runId !== undefined) query = query.where('run_id', '=', filter.runId);

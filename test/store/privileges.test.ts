@@ -115,7 +115,8 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
     'INSERT, SELECT: month_close',
     'INSERT: audit_event (assigned_to, due_on), task (figures, from_day, kind, merchant_no, number, requested_at, state, to_day)',
     'SELECT: account_day, continuity_break, quarantined_entry (raw)',
-    'UPDATE: account_day (publish_due), continuity_break (closed_at, note, status), month_close (reopened_event_id, signature), task (finished_at, state)',
+    'UPDATE: account_day (publish_due), continuity_break (closed_at, note, status), month_close (reopened_event_id, signature), ' +
+      'quarantined_entry (acknowledged_at, note), task (finished_at, state)',
     'USAGE: repeat_number, schema public',
   ],
   daybook_inbox: [

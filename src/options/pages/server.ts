@@ -25,6 +25,7 @@ import { findEntry, showEntry } from './routes/entry.ts';
 import { doClose, showMonth } from './routes/month.ts';
 import { showHome } from './routes/home.ts';
 import { doCancel, doRepeat, showWork, showWorks } from './routes/work.ts';
+import { doAcknowledge, showOneUnreadable, showUnreadable } from './routes/unreadable.ts';
 import { showStatus } from './routes/status.ts';
 import { bareServer, limitedServer, type LimitedServerDeps, type WebEvent } from '../../web/server.ts';
 import { AccessRefused, type RefusalWhy } from './access/access.ts';
@@ -102,6 +103,8 @@ const PAGES: Readonly<Record<string, MakePage>> = {
   '/entry': findEntry,
   '/entry/:merchant/:number': showEntry,
   '/changes': showChanges,
+  '/unreadable': showUnreadable,
+  '/unreadable/:id': showOneUnreadable,
   '/work': showWorks,
   '/work/:id': showWork,
   '/status': showStatus,
@@ -110,6 +113,7 @@ const PAGES: Readonly<Record<string, MakePage>> = {
 const FORMS: Readonly<Record<string, DoForm>> = {
   '/m/:merchant/:month': doClose,
   '/breaks/:id': doStep,
+  '/unreadable/:id': doAcknowledge,
   '/work': doRepeat,
   '/work/:id': doCancel,
 };

@@ -26,7 +26,7 @@ afterAll(async () => {
 
 /** The number counted, and one or two more for what a page may come to show. */
 test.each([
-  ['the accounts', '/?month=2026-03', 6],
+  ['the accounts', '/?month=2026-03', 7],
   ['a month', '/m/SBX-M-1/2026-03', 3],
   ['a month of another account', '/m/SBX-M-1/2026-03?currency=USD', 3],
   ['a month of nobody', '/m/NOBODY/2026-03', 3],

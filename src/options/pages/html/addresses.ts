@@ -30,6 +30,8 @@ export const entryAddress = (merchantNo: string, batchNo: string): string =>
 
 export const workAddress = (id: number): string => `/work/${id}`;
 
+export const unreadableAddress = (id: number): string => `/unreadable/${id}`;
+
 export const breakAddress = (id: number): string => `/breaks/${id}`;
 
 export const monthDownloadAddress = (merchantNo: string, month: string): string =>

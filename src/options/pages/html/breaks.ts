@@ -10,7 +10,7 @@ import {
 } from '../../../store/breaks/break-cases.ts';
 import { knownBreak, type BreakRow } from '../../../store/breaks/breaks.ts';
 import type { RepeatRow } from '../../../store/repeats.ts';
-import { addressWith, breakAddress, entryAddress } from './addresses.ts';
+import { addressWith, breakAddress, entryAddress, unreadableAddress } from './addresses.ts';
 import { filled } from './format.ts';
 import { html, when, type Html, type Part } from './html.ts';
 import { amountColumns, dayLink, dayTime, link, pagingLinks, scrolling, table } from './parts.ts';
@@ -276,7 +276,7 @@ const quarantineSection = ({ texts }: View, { quarantined }: BreakCase): Html =>
       quarantined.length === 0
         ? html`<p>${texts.case.noQuarantine}</p>`
         : html`<ul>
-            ${quarantined.map((one) => html`<li>${one.batchNo ?? one.id}: ${one.reason}${when(one.explains, () => html` <strong>${texts.case.explains}</strong>`)}</li>`)}
+            ${quarantined.map((one) => html`<li>${link(unreadableAddress(one.id), one.batchNo ?? one.id)}: ${one.reason}${when(one.explains, () => html` <strong>${texts.case.explains}</strong>`)}</li>`)}
           </ul>`
     }`;
 

@@ -9,7 +9,7 @@ import type { BreaksFound } from '../stored.ts';
 import type { RepeatRow } from '../../../store/repeats.ts';
 import type { UnreadableWithin } from '../../../store/quarantine.ts';
 import type { CertificateRow, StatementRow } from '../../../store/statements/statements.ts';
-import { addressWith, dayAddress, dayDownloadAddress, monthAddress } from './addresses.ts';
+import { addressWith, dayAddress, dayDownloadAddress, monthAddress, unreadableAddress } from './addresses.ts';
 import { chart, type BalanceDrawn } from './chart.ts';
 import { adjustmentLink } from './close.ts';
 import { rowsSection, type RowsShown } from './day-rows.ts';
@@ -79,7 +79,7 @@ export function dayPage(view: View, shown: DayShown): string {
         ${when(revision !== undefined, () => menu(texts.download, downloads(view, account, day, revision!.revision)))}
       </div>
       ${figuresPart(view, shown)} ${breaksSection(view, shown.found)}
-      ${unreadableSection(view, shown.unreadable.slice(0, UNREADABLE_SHOWN_MAX), shown.unreadable.length)}
+      ${unreadableSection(view, shown)}
       ${when(
         balance !== null,
         () =>
@@ -199,25 +199,22 @@ function certificatesSection(view: View, { certificates, certificatesInAll }: Da
     </details>`;
 }
 
-/** `inAll`: how many there are; `entries` may be only the first of them. */
-const unreadableSection = (
-  { texts, format }: View,
-  entries: readonly UnreadableWithin[],
-  inAll: number,
-): Part =>
+const unreadableSection = ({ texts, format }: View, { account, day, unreadable }: DayShown): Part =>
   when(
-    entries.length > 0,
+    unreadable.length > 0,
     () =>
       html`<h2>${texts.unreadable.title}</h2>
         <p class="soft">${texts.unreadable.meaning}</p>
         <ul>
-          ${entries.map(
+          ${unreadable.slice(0, UNREADABLE_SHOWN_MAX).map(
             ({ id, batchNo, reason, acknowledgedAt }) =>
               html`<li>
-                ${batchNo ?? texts.unreadable.numberless(id)}:
+                ${link(unreadableAddress(id), batchNo ?? texts.unreadable.numberless(id))}:
                 ${reason}${when(acknowledgedAt !== null, () => html` (${texts.unreadable.acknowledged})`)}
               </li> `,
           )}
         </ul>
-        ${when(inAll > entries.length, () => html`<p>${texts.unreadable.more(format.count(inAll - entries.length))}</p>`)}`,
+        <p>
+          ${link(addressWith('/unreadable', { merchant: account.merchantNo, day, all: 'yes' }), texts.unreadable.listed(format.count(unreadable.length)))}
+        </p>`,
   );

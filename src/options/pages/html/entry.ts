@@ -4,19 +4,12 @@ import type { EntryContent, EntryHistory } from '../../../store/entry-history.ts
 import type { QuarantineRow } from '../../../store/quarantine.ts';
 import { knownBreak, type BreakRow } from '../../../store/breaks/breaks.ts';
 import { explain } from '../../../ledger/hints/stories.ts';
-import { addressWith, dayAddress, dayDownloadAddress } from './addresses.ts';
+import { addressWith, dayAddress, dayDownloadAddress, unreadableAddress } from './addresses.ts';
 import { filled } from './format.ts';
 import { html, when, type Html, type Part } from './html.ts';
-import type { Texts } from './texts/en.ts';
 import { amountColumns, breakLink, dayTime, link, table } from './parts.ts';
+import { unreadableState } from './unreadable.ts';
 import { page, type View } from './view.ts';
-
-const unreadableEnd = (texts: Texts['entry'], { released_at, acknowledged_at }: QuarantineRow): string =>
-  released_at !== null
-    ? texts.unreadableReleased
-    : acknowledged_at !== null
-      ? texts.unreadableAcknowledged
-      : '';
 
 /** Entries of that number that could not be read. */
 export const unreadablePart = ({ texts, format }: View, unreadable: readonly QuarantineRow[]): Part =>
@@ -28,12 +21,11 @@ export const unreadablePart = ({ texts, format }: View, unreadable: readonly Qua
           ${unreadable.map(
             (row) =>
               html`<li>
-                ${row.id}, ${texts.entry.of(row.merchant_no)}: ${row.reason}
-                (${filled(texts.entry.unreadableSince, format.shown.instant(row.first_seen_at))}${unreadableEnd(texts.entry, row)})
+                ${link(unreadableAddress(row.id), row.id)}, ${texts.entry.of(row.merchant_no)}: ${row.reason}
+                (${filled(texts.entry.unreadableSince, format.shown.instant(row.first_seen_at))}; ${unreadableState(texts, row)})
               </li>`,
           )}
-        </ul>
-        <p class="soft">${texts.entry.unreadableRead}</p>`,
+        </ul>`,
   );
 
 export interface EntryShown {

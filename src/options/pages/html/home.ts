@@ -16,6 +16,8 @@ import { page, type View } from './view.ts';
 export interface HomeAccount {
   readonly marked: MarkedAccount;
   readonly balance: ProvenBalance;
+  /** Of its merchant, those that no one has acknowledged. */
+  readonly unreadable: number;
   /** When its merchant was last read to a good end, and how long ago; null if it never was. */
   readonly lastGood: { readonly at: Date; readonly ageMs: number } | null;
 }
@@ -91,7 +93,7 @@ function moneyTable(view: View, shown: HomeShown): Html {
         provenThrough === null ? html`<strong>${home.notVerified}</strong>` : format.shown.day(provenThrough),
       'line',
     ],
-    [home.openBreaks, (one) => breaksPart(view, one), 'line'],
+    [home.openBreaks, (one) => [breaksPart(view, one), unreadablePart(view, one)], 'line'],
     [format.shown.month(month.name), (one) => monthState(view, shown, one)],
     [home.lastGood, ({ lastGood }) => agePart(view, lastGood), 'line'],
   ]);
@@ -111,6 +113,12 @@ function breaksPart({ texts, format }: View, { balance }: HomeAccount): Part {
   const text = texts.home.breaks(openBreaks, `${format.amount(unexplained)} ${account.currency}`);
   return html`<span class="s open">${link(address, text)}</span>`;
 }
+
+const unreadablePart = ({ texts }: View, { unreadable, marked: { account } }: HomeAccount): Part =>
+  when(unreadable > 0, () => {
+    const address = addressWith('/unreadable', { merchant: account.merchantNo });
+    return html`<br /><span class="s unreadable">${link(address, texts.unreadable.count(unreadable))}</span>`;
+  });
 
 /** What keeps a month from being closed; days that are not over do not count. */
 const IS_OPEN: readonly DayState[] = ['broken', 'unreadable', 'uncertified'];

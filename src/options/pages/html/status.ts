@@ -62,7 +62,7 @@ function overviewPart(view: View, health: Health): Html {
         ${row(status.proven, spanText(view, health.provenFrom, health.provenThrough))}
         ${row(status.unproven, count(health.unproven))} ${row(status.daysMissing, count(health.daysMissing))}
         ${row(status.openBreaks, link('/breaks', count(health.newBreaks + health.knownBreaks)))}
-        ${row(status.unreadable, count(health.quarantined))}
+        ${row(status.unreadable, link('/unreadable', count(health.quarantined)))}
       </tbody>
     </table>`;
 }
@@ -113,7 +113,14 @@ const merchantsTable = (view: View, { merchants, maxAgeMs }: StatusShown): Html 
     [status.provenSpan, (one) => spanText(view, one.provenFrom, one.provenThrough), 'line'],
     [status.missing, ({ daysMissing }) => count(daysMissing), 'number'],
     [status.breaks, ({ openBreaks }) => count(openBreaks), 'number'],
-    [status.quarantined, ({ quarantined }) => count(quarantined), 'number'],
+    [
+      status.quarantined,
+      ({ merchantNo, quarantined }) =>
+        quarantined === 0
+          ? count(0)
+          : link(addressWith('/unreadable', { merchant: merchantNo }), count(quarantined)),
+      'number',
+    ],
   ]);
 };
 

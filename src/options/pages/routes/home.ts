@@ -8,6 +8,7 @@ import { monthOf, type Month } from '../../../statements/month.ts';
 import { part } from '../../all.ts';
 import { provenBalances } from '../../../run/proven.ts';
 import { accountsPage, dayFacts, openBreaksOn } from '../../../store/day-facts.ts';
+import { unreadableByMerchant } from '../../../store/quarantine.ts';
 import { lastGoodReadings } from '../../../store/runs.ts';
 import { type Asked, type PagesContext, YEARS, PageRefusal, type MakePage } from './context.ts';
 
@@ -29,10 +30,11 @@ export const showHome: MakePage = async (context, asked) => {
   });
   const accounts = found.slice(0, ACCOUNTS_A_PAGE);
   const merchants = [...new Set(accounts.map(({ merchantNo }) => merchantNo))];
-  const [marked, balances, lastGood] = await Promise.all([
+  const [marked, balances, lastGood, unreadable] = await Promise.all([
     markedDays(context, asked, accounts, month),
     provenBalances(db, accounts, { zone, now: now() }),
     lastGoodReadings(db, merchants),
+    unreadableByMerchant(db, merchants),
   ]);
   const ageOf = ({ merchantNo }: Account) => {
     const at = lastGood.get(merchantNo)?.at;
@@ -44,6 +46,7 @@ export const showHome: MakePage = async (context, asked) => {
     accounts: accounts.map((account, nth) => ({
       marked: marked[nth]!,
       balance: balances[nth]!,
+      unreadable: unreadable.get(account.merchantNo) ?? 0,
       lastGood: ageOf(account),
     })),
     isFirst: after === null,

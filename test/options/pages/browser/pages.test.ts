@@ -82,6 +82,7 @@ describe.skipIf(skipped)(name, () => {
         '/changes?since=2026-03-01',
         '/status',
         '/work',
+        '/unreadable',
         `${await aRequest(stage)}?refresh=no`,
       ];
       for (const path of paths) {

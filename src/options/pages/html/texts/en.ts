@@ -356,10 +356,36 @@ export const EN = {
     title: 'Unreadable entries',
     meaning:
       'These entries were received with the day but could not be read. The figures do not include what they say; an entry that ' +
-      'was stored before stays in them as it was. `daybook quarantine` shows each as received, and its acknowledgement.',
+      'was stored before stays in them as it was. Each number leads to the entry as received, and to its acknowledgement.',
     numberless: (id: number) => `without a number (quarantine ${id})`,
     acknowledged: 'acknowledged',
-    more: (count: string) => `And ${count} more; \`daybook quarantine\` lists all.`,
+    open: 'open',
+    released: 'no longer sent in this form',
+    listed: (count: string) => `All unreadable entries of this day (${count})`,
+    /** In a list of accounts. */
+    count: (count: number) => `${count} unreadable ${counted(count, 'entry', 'entries')}`,
+    about:
+      'Entries that the platform sent and that could not be read. They are not in the figures. Each keeps its days open until the ' +
+      'platform corrects it, or until an operator acknowledges it.',
+    everywhere: 'All merchants and days',
+    showAll: 'Include acknowledged and corrected',
+    showOpen: 'Open only',
+    nothing: 'No unreadable entries.',
+    number: 'Number',
+    reason: 'Why it could not be read',
+    firstSeen: 'First seen',
+    one: (id: number) => `Unreadable entry ${id}`,
+    times: (times: number) => `received ${times} times in one reading`,
+    acknowledgedAt: (at: string) => `Acknowledged on ${at}`,
+    raw: 'As received',
+    viewer: 'Only an operator can see and acknowledge it, as it may hold personal data.',
+    acknowledge: 'Acknowledge',
+    meaningOfIt:
+      'Acknowledge it once it is clarified what it says. It stays in quarantine, and its day can be closed, unless no other entry ' +
+      'of the account was read on it.',
+    note: 'Why it needs no more attention (required; kept with your name)',
+    done: 'The entry is acknowledged.',
+    late: 'It is acknowledged already, or the platform no longer sends it in this form.',
   },
   breaks: {
     title: 'Breaks',
@@ -580,9 +606,6 @@ export const EN = {
     onlyUnreadable: (batchNo: string) =>
       `The platform sent an entry ${batchNo} that could not be read. It is in quarantine; no entry with that number is stored.`,
     unreadableSince: (at: string) => `first seen ${at}`,
-    unreadableReleased: '; no longer sent in this form',
-    unreadableAcknowledged: '; acknowledged',
-    unreadableRead: '`daybook quarantine --all` shows each as received.',
   },
   changes: {
     title: 'What changed',

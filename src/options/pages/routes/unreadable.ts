@@ -1,0 +1,86 @@
+/** `/unreadable` and `/unreadable/NUMBER`: entries that could not be read, and their acknowledgement. */
+import { dayWindow } from '../../../ledger/business-day.ts';
+import { isMerchantNo } from '../../../ledger/merchant-no.ts';
+import { doneBy } from '../../../store/audit.ts';
+import { NOTE_CHARACTERS_MAX } from '../../../store/breaks/break-cases.ts';
+import {
+  acknowledgeUnreadable,
+  listQuarantine,
+  quarantineRows,
+  type QuarantineRow,
+} from '../../../store/quarantine.ts';
+import { unreadableAddress } from '../html/addresses.ts';
+import { unreadableOnePage, unreadablePage } from '../html/unreadable.ts';
+import type { Said } from '../html/view.ts';
+import { maySee, PageRefusal, type Asked, type DoForm, type MakePage, type PagesContext } from './context.ts';
+import { dayIn } from './day.ts';
+
+const ENTRIES_A_PAGE = 50;
+
+/** All, or those of a merchant or a day. */
+export const showUnreadable: MakePage = async ({ db, zone }, { view, person, query }) => {
+  const [merchantNo, day] = [query('merchant'), query('day')];
+  if (merchantNo !== null && !(isMerchantNo(merchantNo) && maySee(person, merchantNo)))
+    throw new PageRefusal(404);
+  const page = /^[1-9]\d{0,5}$/.test(query('page') ?? '') ? Number(query('page')) : 1;
+  const all = query('all') !== null;
+  const found = await listQuarantine(db, {
+    merchants: merchantNo === null ? person.merchants : [merchantNo],
+    window: day === null ? undefined : dayWindow(dayIn(day, 400), zone),
+    ...{ all, limit: ENTRIES_A_PAGE + 1, offset: (page - 1) * ENTRIES_A_PAGE },
+  });
+  const rows = found.slice(0, ENTRIES_A_PAGE);
+  return unreadablePage(view, { rows, merchantNo, day, all, page, hasMore: found.length > rows.length });
+};
+
+export const showOneUnreadable: MakePage = async (context, asked) => {
+  const row = await visible(context, asked);
+  const isDone = asked.query('done') !== null && row.acknowledged_at !== null;
+  const said = isDone ? { text: asked.view.texts.unreadable.done, isWrong: false } : null;
+  return unreadableOnePage(asked.view, { row, said, note: '' });
+};
+
+/** Acknowledges it, as `daybook quarantine acknowledge` does. */
+export const doAcknowledge: DoForm = async (context, asked) => {
+  const { id } = await visible(context, asked);
+  const note = asked.field('note')?.trim() ?? '';
+  const text = await acknowledge(context, asked, id, note);
+  if (text === null) return { doneAt: `${unreadableAddress(id)}?done=yes` };
+  const said: Said = { text, isWrong: true };
+  return { refusedPage: unreadableOnePage(asked.view, { row: await visible(context, asked), said, note }) };
+};
+
+/** Returns what to say where it cannot be done. */
+async function acknowledge(
+  { db, now }: PagesContext,
+  { person, view: { texts } }: Asked,
+  id: number,
+  note: string,
+): Promise<string | null> {
+  if (note === '') return texts.case.noteMissing;
+  if (note.length > NOTE_CHARACTERS_MAX) return texts.case.noteLong(NOTE_CHARACTERS_MAX);
+  const auditEvent = { by: person.name, command: 'quarantine acknowledge', subject: String(id), note };
+  const at = now();
+  try {
+    await doneBy(db, auditEvent, at, async (trx) => {
+      if (!(await acknowledgeUnreadable(trx, id, note, at))) throw new NoLongerOpen();
+    });
+    return null;
+  } catch (error) {
+    if (error instanceof NoLongerOpen) return texts.unreadable.late;
+    throw error;
+  }
+}
+
+/** Another person was quicker, or the platform no longer sends it. */
+class NoLongerOpen extends Error {
+  override readonly name = 'NoLongerOpen';
+}
+
+/** The one in the path, which the person may see. Throws `PageRefusal`. */
+async function visible({ db }: PagesContext, { part, person }: Asked): Promise<QuarantineRow> {
+  const id = /^[1-9]\d{0,14}$/.test(part('id')) ? Number(part('id')) : 0;
+  const row = await quarantineRows(db).where('id', '=', id).executeTakeFirst();
+  if (row === undefined || !maySee(person, row.merchant_no)) throw new PageRefusal(404);
+  return row;
+}
