@@ -159,10 +159,7 @@ export interface QuarantineFilter extends Omit<PersonFilter, 'currencies'> {
 }
 
 /** Rejected entries with their raw text, newest first. Without `all`: only those that need attention. */
-export function listQuarantine(
-  db: Db,
-  filter: QuarantineFilter = EVERY_ACCOUNT,
-): Promise<QuarantineRow[]> {
+export function listQuarantine(db: Db, filter: QuarantineFilter = EVERY_ACCOUNT): Promise<QuarantineRow[]> {
   const { window } = filter;
   let query = quarantineRows(db)
     .where(ofMerchants(filter.merchants))

@@ -64,8 +64,7 @@ test('open days are named with cause and what to do, and refuse unless somebody 
   const form = await words(`${FEBRUARY}?close=yes`);
   expect(form).toContain('Close February 2026');
   expect(form).toContain(
-    'KWD 28 Feb 2026 not read completely : the day was not read completely ' +
-      `daybook run --from 2026-02-28 --to 2026-02-28 --merchant ${merchantNo}`,
+    'KWD 28 Feb 2026 not read completely : the day was not read completely ' + '“Read again” an operator',
   );
   const refused = await close(FEBRUARY, { note: 'reviewed <b>', despite: '  ' });
   expect(refused.status).toBe(409);

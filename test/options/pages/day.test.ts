@@ -343,7 +343,9 @@ describe('what a person looks for', () => {
     for (const path of [`/entry?number=${number!}`, `/entry/SBX-M-1/${number!}`]) {
       const text = await words(path);
       expect(text).toContain(`The platform sent an entry ${number!} that could not be read.`);
-      expect(text).toMatch(/Unreadable entries with that number \d+, of SBX-M-1: \S+.*first seen 6 Mar 2026/);
+      expect(text).toMatch(
+        /Unreadable entries with that number \d+ , of SBX-M-1: \S+.*first seen 6 Mar 2026/,
+      );
       expect(text).not.toContain('is stored. Enter the full number');
     }
     expect((await pages.get(`/entry/SBX-M-2/${number!}`)).status).toBe(404);

@@ -66,7 +66,7 @@ describe('an entry that cannot be read', () => {
     const day = await words(`/m/${merchantNo}/USD/2026-03-05`);
     expect(day).toContain('an entry could not be read; the figures do not include what it says');
     expect(day).toMatch(
-      /Unreadable entries .*each as received, and its acknowledgement\. SBX\d+: .* SBX\d+: .* SBX\d+: /,
+      /Unreadable entries .*as received, and to its acknowledgement\. SBX\d+ : .* SBX\d+ : .* SBX\d+ : /,
     );
     expect(await words(`/m/${merchantNo}/KWD/2026-03-04`)).not.toContain('Unreadable entries');
 

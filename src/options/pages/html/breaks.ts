@@ -11,6 +11,7 @@ import {
 import { knownBreak, type BreakRow } from '../../../store/breaks/breaks.ts';
 import type { RepeatRow } from '../../../store/repeats.ts';
 import { addressWith, breakAddress, entryAddress, unreadableAddress } from './addresses.ts';
+import { curedParagraph, curedPart } from './cures.ts';
 import { filled } from './format.ts';
 import { html, when, type Html, type Part } from './html.ts';
 import { amountColumns, dayLink, dayTime, link, pagingLinks, scrolling, table } from './parts.ts';
@@ -117,7 +118,11 @@ const breaksTable = (view: View, { breaks, today }: BreaksShown): Html => {
       'line',
     ],
     [texts.breaks.due, ({ dueOn }) => when(dueOn !== null, () => dueTime(view, dueOn!, today)), 'line'],
-    [texts.breaks.cause, ({ row, state }) => (state === 'healed' ? null : causeOf(knownBreak(row))), 'wide'],
+    [
+      texts.breaks.cause,
+      ({ row, state }) => (state === 'healed' ? null : curedPart(texts, causeOf(knownBreak(row)))),
+      'wide',
+    ],
   ]);
 };
 
@@ -173,13 +178,13 @@ export function casePage(view: View, shown: CaseShown): string {
     section: 'breaks',
     script: message === null ? null : view.copyScript,
     content: html`<h1>${title} <span class="s ${state}">${texts.caseState[state]}</span></h1>
-      ${saidPart(said)}
+      ${saidPart(view, said)}
       <p>
         ${when(takenBy !== null, () => html`${texts.breaks.takenBy(takenBy!)} · `)}${when(dueOn !== null, () => html`${filled(texts.breaks.dueOn, dueTime(view, dueOn!, shown.today))} · `)}${row.merchant_no}
         ${row.currency}, ${dayLink(view, known.account, row.day)},
         ${filled(texts.case.between, at(row.begin_ms), at(row.end_ms))}
       </p>
-      <p>${explain(known)}</p>
+      ${curedParagraph(texts, explain(known))}
       ${when(row.note !== null, () => html`<blockquote>${row.note}</blockquote>`)}
       ${when(shown.decision !== null, () => decisionPart(view, found, shown.decision!))}
       ${scrolling(

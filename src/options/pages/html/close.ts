@@ -14,6 +14,7 @@ import {
 } from '../../../statements/closes.ts';
 import type { CloseStep, Obstacle } from '../../option.ts';
 import { addressWith, breakAddress, dayAddress, monthAddress } from './addresses.ts';
+import { cured, curedPart } from './cures.ts';
 import { filled, type Format } from './format.ts';
 import { html, when, type Html, type Part } from './html.ts';
 import { dayTime, link, table } from './parts.ts';
@@ -171,7 +172,7 @@ function closeForm(view: View, shown: CloseShown, form: CloseForm): Html {
       others.length > 0,
       () =>
         html`<ul>
-          ${others.map(({ why, todo }) => html`<li>${withCommands(`${why}: ${todo}`)}</li>`)}
+          ${others.map(({ why, todo }) => html`<li>${curedPart(view.texts, `${why}: ${todo}`)}</li>`)}
         </ul>`,
     )}
     ${formOf(view, shown, form, stepParts(view, shown, form))}`;
@@ -244,7 +245,7 @@ function openTable({ texts, format }: View, merchantNo: string, openDays: readon
       [
         close.cause,
         ([first]) => [
-          html`<strong>${close.causes[first!.cause]}</strong>: ${withCommands(first!.why)}`,
+          html`<strong>${close.causes[first!.cause]}</strong>: ${curedPart(texts, first!.why)}`,
           when(
             first!.amount !== undefined,
             () => html` (${close.difference} ${format.amount(first!.amount!)} ${first!.currency})`,
@@ -256,11 +257,11 @@ function openTable({ texts, format }: View, merchantNo: string, openDays: readon
         close.todo,
         (group) => [
           group[0]!.breaks?.map((id) => html`${link(breakAddress(id), close.breakNumber(id))} `) ?? null,
-          withCommands(todoOf(group)),
+          curedPart(texts, todoOf(group)),
         ],
         'wide',
       ],
-      [close.who, ([first]) => close.doneBy[first!.who]],
+      [close.who, ([first]) => close.doneBy[cured(texts, first!.todo).isOnPages ? 'operator' : first!.who]],
     ])}`;
 }
 
@@ -273,7 +274,3 @@ export const daysText = ({ shown }: Pick<Format, 'shown'>, days: readonly Busine
       ? html`<span class="together">${first}${comma}</span> `
       : html`<span class="together">${first}</span> – <span class="together">${last}${comma}</span> `;
   });
-
-/** What stands between backticks is a command. */
-export const withCommands = (text: string): Part =>
-  text.split('`').map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : part));

@@ -13,6 +13,7 @@ import { addressWith, dayAddress, dayDownloadAddress, monthAddress, unreadableAd
 import { chart, type BalanceDrawn } from './chart.ts';
 import { adjustmentLink } from './close.ts';
 import { rowsSection, type RowsShown } from './day-rows.ts';
+import { curedPart } from './cures.ts';
 import { filled } from './format.ts';
 import { html, when, type Html, type Part } from './html.ts';
 import { stateMark, type DayMark } from './months.ts';
@@ -78,8 +79,7 @@ export function dayPage(view: View, shown: DayShown): string {
         ${arrows(view, before === null ? null : way(before), way(shown.after))}
         ${when(revision !== undefined, () => menu(texts.download, downloads(view, account, day, revision!.revision)))}
       </div>
-      ${figuresPart(view, shown)} ${breaksSection(view, shown.found)}
-      ${unreadableSection(view, shown)}
+      ${figuresPart(view, shown)} ${breaksSection(view, shown.found)} ${unreadableSection(view, shown)}
       ${when(
         balance !== null,
         () =>
@@ -161,7 +161,7 @@ const breaksSection = (view: View, { breaks, inAll }: BreaksFound): Part =>
                 <span class="s ${row.status}"
                   >${view.texts.caseState[row.status as 'open' | 'resolved']}</span
                 >
-                ${explain(knownBreak(row))}${when(row.note !== null, () => html` <q>${row.note}</q>`)}
+                ${curedPart(view.texts, explain(knownBreak(row)))}${when(row.note !== null, () => html` <q>${row.note}</q>`)}
               </li> `,
           )}
         </ul>`,
@@ -206,13 +206,15 @@ const unreadableSection = ({ texts, format }: View, { account, day, unreadable }
       html`<h2>${texts.unreadable.title}</h2>
         <p class="soft">${texts.unreadable.meaning}</p>
         <ul>
-          ${unreadable.slice(0, UNREADABLE_SHOWN_MAX).map(
-            ({ id, batchNo, reason, acknowledgedAt }) =>
-              html`<li>
-                ${link(unreadableAddress(id), batchNo ?? texts.unreadable.numberless(id))}:
-                ${reason}${when(acknowledgedAt !== null, () => html` (${texts.unreadable.acknowledged})`)}
-              </li> `,
-          )}
+          ${unreadable
+            .slice(0, UNREADABLE_SHOWN_MAX)
+            .map(
+              ({ id, batchNo, reason, acknowledgedAt }) =>
+                html`<li>
+                  ${link(unreadableAddress(id), batchNo ?? texts.unreadable.numberless(id))}:
+                  ${reason}${when(acknowledgedAt !== null, () => html` (${texts.unreadable.acknowledged})`)}
+                </li> `,
+            )}
         </ul>
         <p>
           ${link(addressWith('/unreadable', { merchant: account.merchantNo, day, all: 'yes' }), texts.unreadable.listed(format.count(unreadable.length)))}

@@ -5,6 +5,7 @@ import type { QuarantineRow } from '../../../store/quarantine.ts';
 import { knownBreak, type BreakRow } from '../../../store/breaks/breaks.ts';
 import { explain } from '../../../ledger/hints/stories.ts';
 import { addressWith, dayAddress, dayDownloadAddress, unreadableAddress } from './addresses.ts';
+import { curedPart } from './cures.ts';
 import { filled } from './format.ts';
 import { html, when, type Html, type Part } from './html.ts';
 import { amountColumns, breakLink, dayTime, link, table } from './parts.ts';
@@ -22,7 +23,8 @@ export const unreadablePart = ({ texts, format }: View, unreadable: readonly Qua
             (row) =>
               html`<li>
                 ${link(unreadableAddress(row.id), row.id)}, ${texts.entry.of(row.merchant_no)}: ${row.reason}
-                (${filled(texts.entry.unreadableSince, format.shown.instant(row.first_seen_at))}; ${unreadableState(texts, row)})
+                (${filled(texts.entry.unreadableSince, format.shown.instant(row.first_seen_at))};
+                ${unreadableState(texts, row)})
               </li>`,
           )}
         </ul>`,
@@ -55,7 +57,7 @@ export function entryPage(view: View, shown: EntryShown): string {
         breaks.length === 0
           ? html`<p>${texts.entry.noBreaks}</p>`
           : html`<ul>
-              ${breaks.map((row) => html`<li>${breakLink(view, row.id)} <span class="s ${row.status}">${texts.caseState[row.status as 'open' | 'resolved' | 'healed']}</span> ${explain(knownBreak(row))}</li>`)}
+              ${breaks.map((row) => html`<li>${breakLink(view, row.id)} <span class="s ${row.status}">${texts.caseState[row.status as 'open' | 'resolved' | 'healed']}</span> ${curedPart(texts, explain(knownBreak(row)))}</li>`)}
             </ul>`
       }
       ${unreadablePart(view, shown.unreadable)}
@@ -93,7 +95,12 @@ const placesPart = ({ texts, format }: View, merchantNo: string, { places, unrea
     [texts.day.publishedAt, ({ publishedAt }) => format.shown.published(publishedAt), 'line'],
     [
       texts.entry.line,
-      ({ problem, found }) => problem ?? (found === null ? texts.entry.notInFile : format.count(found.line)),
+      ({ problem, found }) =>
+        problem !== null
+          ? curedPart(texts, problem)
+          : found === null
+            ? texts.entry.notInFile
+            : format.count(found.line),
       'number',
     ],
   ])}

@@ -60,7 +60,7 @@ export function monthPage(view: View, shown: MonthShown): string {
         ${filled(title, format.shown.month(month.name))}
         ${when(close !== null && inForce(close.closes) !== undefined, () => closedMark(view, close!))}
       </h1>
-      ${saidPart(shown.said)}
+      ${saidPart(view, shown.said)}
       <div class="bar">
         ${arrows(view, way(shown.before), way(shown.after))}
         ${when(hasStatements, () => menu(texts.download, downloads(view, shown)))}

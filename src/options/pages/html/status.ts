@@ -4,7 +4,7 @@ import type { Health } from '../../../run/health.ts';
 import { reasonOf, runEndText, type KnownRun } from '../../../run/run-state.ts';
 import type { MerchantStatus } from '../../../run/status.ts';
 import { addressWith } from './addresses.ts';
-import { withCommands } from './close.ts';
+import { cured, curedParagraph, curedPart } from './cures.ts';
 import { filled } from './format.ts';
 import { html, when, type Html, type Part } from './html.ts';
 import { link, table } from './parts.ts';
@@ -36,7 +36,7 @@ export const statusPage = (view: View, shown: StatusShown | null): string =>
         shown === null
           ? html`<p>${view.texts.status.noPlatform}</p>`
           : html`${when(shown.health !== null, () => overviewPart(view, shown.health!))}
-            ${shown.remarks.map((text) => html`<p>${withCommands(text)}</p>`)} ${merchantsPart(view, shown)}
+            ${shown.remarks.map((text) => curedParagraph(view.texts, text))} ${merchantsPart(view, shown)}
             ${shown.lists.map((list) => listPart(view, list))}`
       }`,
   });
@@ -70,13 +70,13 @@ function overviewPart(view: View, health: Health): Html {
 function runPart({ texts, format }: View, run: KnownRun): Html {
   const reason = reasonOf(run);
   const at = format.shown.instant(run.finishedAt ?? run.startedAt);
-  return html`${withCommands(texts.status.run(run.id, run.command))}, ${at},
-  ${runEndText(run)}${when(reason !== null, () => html`:<br />${withCommands(reason!)}`)}`;
+  return html`${texts.status.run(run.id, run.command)}, ${at},
+  ${runEndText(run)}${when(reason !== null, () => html`:<br />${curedPart(texts, reason!)}`)}`;
 }
 
 function jobPart({ texts }: View, job: string): Part {
   const names: Readonly<Record<string, string>> = texts.status.job;
-  return withCommands(names[job] ?? job);
+  return names[job] ?? job;
 }
 
 const spanText = ({ texts, format }: View, from: string | null, to: string | null): Part =>
@@ -125,9 +125,12 @@ const merchantsTable = (view: View, { merchants, maxAgeMs }: StatusShown): Html 
 };
 
 /** In the words of `daybook status`. Text between backticks is a command. */
-const listPart = ({ texts, format }: View, { heading, items, more }: StatusList): Html =>
-  html`<h2>${withCommands(heading)}</h2>
+function listPart({ texts, format }: View, { heading, items, more }: StatusList): Html {
+  const { text: title, commands } = cured(texts, heading);
+  return html`<h2>${title}</h2>
+    ${commands}
     <ul>
-      ${items.map((text) => html`<li>${withCommands(text)}</li> `)}
+      ${items.map((text) => html`<li>${curedPart(texts, text)}</li> `)}
       ${when(more > 0, () => html`<li>${texts.status.more(format.count(more))}</li>`)}
     </ul>`;
+}

@@ -86,8 +86,10 @@ export function unreadableOnePage(view: View, { row, said, note }: OneUnreadable
     section: 'status',
     content: html`<p class="up">${link('/unreadable', unreadable.title)}</p>
       <h1>${title}</h1>
-      ${saidPart(said)}
-      <p>${row.merchant_no}, ${daysOf(view, row)}${when(row.batch_no !== null, () => html`, ${row.batch_no}`)}</p>
+      ${saidPart(view, said)}
+      <p>
+        ${row.merchant_no}, ${daysOf(view, row)}${when(row.batch_no !== null, () => html`, ${row.batch_no}`)}
+      </p>
       <p><strong>${unreadableState(texts, row)}</strong>: ${row.reason}</p>
       <p>
         ${filled(texts.entry.unreadableSince, format.shown.instant(row.first_seen_at))}${when(row.occurrences > 1, () => html`; ${unreadable.times(row.occurrences)}`)}

@@ -1,6 +1,7 @@
 /** The input common to all pages (texts, formats, reader), and the frame around the content. */
 import type { LoginContent, Person } from '../access/access.ts';
 import { addressWith } from './addresses.ts';
+import { cured, curedParagraph } from './cures.ts';
 import { PAGE_LANGUAGE, type Format } from './format.ts';
 import { html, when, type Html, type Part } from './html.ts';
 import type { Texts } from './texts/en.ts';
@@ -104,13 +105,14 @@ export interface Said {
   readonly isWrong: boolean;
 }
 
-export const saidPart = (said: Said | null): Part =>
+export const saidPart = ({ texts }: View, said: Said | null): Part =>
   when(
     said !== null,
     () =>
       html`<p class="said${said!.isWrong ? ' wrong' : null}" role="${said!.isWrong ? 'alert' : 'status'}">
-        ${said!.text}
-      </p>`,
+          ${cured(texts, said!.text).text}
+        </p>
+        ${cured(texts, said!.text).commands}`,
   );
 
 export const messagePage = (view: View, title: string, text: string): string =>
@@ -120,7 +122,7 @@ export const messagePage = (view: View, title: string, text: string): string =>
     // The address is untrusted input, so no link is built from it.
     hasFigures: false,
     content: html`<h1>${title}</h1>
-      <p>${text}</p>
+      ${curedParagraph(view.texts, text)}
       <p><a href="/">${view.texts.error.home}</a></p>`,
   });
 

@@ -3,7 +3,7 @@ import type { BusinessDay } from '../../../ledger/entry.ts';
 import { REASON_CHARACTERS_MAX } from '../../../statements/closes.ts';
 import type { RepeatAsked, RepeatKind, RepeatRow } from '../../../store/repeats.ts';
 import { addressWith, dayAddress, workAddress } from './addresses.ts';
-import { withCommands } from './close.ts';
+import { curedPart } from './cures.ts';
 import { filled } from './format.ts';
 import { html, when, type Html, type Part } from './html.ts';
 import { breakLink, dayTime, link, table } from './parts.ts';
@@ -71,7 +71,7 @@ export function workPage(view: View, shown: WorkShown): string {
     refreshS: isOpen && shown.refreshes ? REFRESH_S : null,
     content: html`<p class="up">${link('/work', work.title)}</p>
       <h1>${work.kind[row.kind]}: ${row.merchantNo}, ${daysOf(view, row)}</h1>
-      ${saidPart(said)}
+      ${saidPart(view, said)}
       <p><strong>${stateText(view, row)}</strong> <span class="soft">${work.kindText[row.kind]}</span></p>
       <p>
         ${work.asked} ${format.shown.instant(row.requestedAt)},
@@ -94,7 +94,7 @@ function openPart(view: View, { row, before, isUnasked, refreshes }: WorkShown):
       : work.stage[progress.stage](format.count(progress.done), format.count(progress.all));
   return html`${when(state === 'running', () => html`<p role="status">${far}</p>`)}
     ${when(state === 'interrupted', () => html`<p class="said wrong" role="alert">${work.interrupted}</p>`)}
-    ${when(state === 'waiting' && row.problem !== null, () => html`<p role="status">${withCommands(work.busy(row.problem!))}</p>`)}
+    ${when(state === 'waiting' && row.problem !== null, () => html`<div role="status">${curedPart(texts, work.busy(row.problem!))}</div>`)}
     ${when(before !== null, () => html`<p role="status">${work.after(before!)}</p>`)}
     ${when(isUnasked, () => html`<p class="said wrong" role="alert">${filled(work.unasked, format.shown.instant(row.requestedAt))}</p>`)}
     <p class="soft">
@@ -120,7 +120,7 @@ function endPart(view: View, row: RepeatRow): Part {
     () =>
       html`<h2>${work.reasons}</h2>
         <ul>
-          ${sayings.map((text) => html`<li>${withCommands(text)}</li>`)}
+          ${sayings.map((text) => html`<li>${curedPart(texts, text)}</li>`)}
         </ul>`,
   )}
   ${when(
@@ -196,7 +196,7 @@ export function workRefusedPage(
     title: work.kind[kind],
     section: 'work',
     content: html`<h1>${work.kind[kind]}: ${merchantNo}, ${daysOf(view, asked)}</h1>
-      ${saidPart({ text, isWrong: true })}
+      ${saidPart(view, { text, isWrong: true })}
       ${when(
         isClosed,
         () =>

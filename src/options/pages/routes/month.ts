@@ -175,7 +175,7 @@ async function close(
 }
 
 const obstacleText = ({ why, todo }: Obstacle): string =>
-  `${why.charAt(0).toUpperCase()}${why.slice(1)}: ${todo.replaceAll('`', '')}.`;
+  `${why.charAt(0).toUpperCase()}${why.slice(1)}: ${todo}.`;
 
 /** Whether the close is what this form asks for, sent twice: nothing that was typed is lost then. */
 const isSentTwice = (close: MonthClose, { by, note = '' }: AuditEvent, despite: string): boolean =>

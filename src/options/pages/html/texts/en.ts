@@ -209,7 +209,7 @@ export const EN = {
     who: 'Who',
     doneBy: {
       'no one': 'no one: it only takes time',
-      'command line': 'who runs daybook',
+      'command line': 'the administrator of daybook',
       operator: 'an operator',
     },
     form: (month: string) => `Close ${month}`,
@@ -244,7 +244,7 @@ export const EN = {
     empty: 'Not closed: no statement of this month is published, so there is nothing to freeze.',
     unwritten: 'The close is recorded, but its file could not be written. Close the month again to write it.',
     noZone:
-      'PLATFORM_BASE_URL and PLATFORM_TIME_ZONE are not set for the pages, so finished days are unknown. Use `daybook close`.',
+      'PLATFORM_BASE_URL and PLATFORM_TIME_ZONE are not set for the pages, so finished days are unknown. The administrator of daybook can set them.',
     tooLong: (most: number) => `Note and reason may have up to ${most} characters each.`,
     ofDay: (number: number) => `Its month is closed (close ${number}).`,
     dayAdjusts: (number: number) =>
@@ -266,7 +266,7 @@ export const EN = {
     continuous: 'continuous (every balance carries forward)',
     breaks: 'Breaks',
     breaksMore: (shown: string, all: string) =>
-      `The first ${shown} of ${all}. Every break is shown among the entries too; \`daybook breaks\` lists all open ones.`,
+      `The first ${shown} of ${all}. Every break is shown among the entries too; “Breaks” lists all open ones.`,
     noFigures: 'No figures are known for this day.',
     nothingPublished: 'No statement of this day is published.',
     due: 'The figures have changed since the statement was published; the next run publishes a revision.',
@@ -332,12 +332,12 @@ export const EN = {
     changedRows: (came: string, went: string, changed: string) =>
       `${came} ${came === '1' ? 'entry' : 'entries'} added, ${went} removed, ${changed} changed.`,
     rowsSame: 'The entries are the same.',
-    rowsMore: (more: string) => `And ${more} more entries; \`daybook statements diff\` lists all.`,
+    rowsMore: (more: string) => `And ${more} more entries; download both revisions to compare all.`,
     change: { came: 'added', went: 'removed', changed: 'changed' },
     cause: 'Cause',
     what: 'Change',
     tooLarge: (rows: string) =>
-      `A file of ${rows} rows takes too long to compare here. Use \`daybook statements diff\`.`,
+      `A file of ${rows} rows takes too long to compare here. Download both revisions, and compare the files.`,
     certificates: 'Certificates',
     certificatesCount: (count: number) =>
       `${count} ${counted(count, 'certificate', 'certificates')} of complete reading`,
@@ -386,6 +386,16 @@ export const EN = {
     note: 'Why it needs no more attention (required; kept with your name)',
     done: 'The entry is acknowledged.',
     late: 'It is acknowledged already, or the platform no longer sends it in this form.',
+  },
+  /** In place of commands. */
+  cures: {
+    aBreak: 'the page of the break',
+    month: 'the page of the month',
+    onPageOf: (action: string) => `“${action}” on its page`,
+    byOther: 'the administrator of daybook does this',
+    command: 'the administrator’s command',
+    commandOfMany: (number: number) => `the administrator’s command ${number}`,
+    asCommand: 'as a command, for the administrator of daybook',
   },
   breaks: {
     title: 'Breaks',
@@ -635,7 +645,7 @@ export const EN = {
     nextRun: 'Next run',
     job: {
       nightly: 'nightly job',
-      resweep: 'midday check for late entries (`resweep`)',
+      resweep: 'midday check for late entries',
       reference: 'reference data',
     },
     lastGoodNight: 'Last successful nightly run',
