@@ -75,9 +75,7 @@ export function statusCommand(command: Command): void {
         const leftOut = await merchantsNotRead(settings, db);
         const notRead = leftOut.filter((one) => merchant.length === 0 || merchant.includes(one));
         const chosen = chosenOf([...new Set([...overview.merchants, ...leftOut])].sort(), merchant);
-        const behind = chosen.filter((merchantNo) => merchantNo > after);
-        const merchants = behind.slice(0, limit);
-        const nextPlace = merchants.length < behind.length ? merchants.at(-1)! : null;
+        const { merchants, nextPlace } = pageOfMerchants(chosen, after, limit);
         const times = timesOf(settings);
         const zoneText = zoneRemark(settings.platform.timeZoneProof);
         const lastRun = runs.last && { ...runs.last, reason: overview.lastReason };
@@ -127,6 +125,13 @@ interface StatusFlags extends PageFlags {
   readonly merchant: readonly string[];
   readonly all?: boolean;
   readonly alert?: boolean;
+}
+
+/** The merchants behind a place, at most `limit`, and where the next page begins; null on the last one. */
+function pageOfMerchants(every: readonly string[], after: string, limit: number | undefined) {
+  const behind = every.filter((merchantNo) => merchantNo > after);
+  const merchants = behind.slice(0, limit);
+  return { merchants, nextPlace: merchants.length < behind.length ? merchants.at(-1)! : null };
 }
 
 /** Those of the merchants that are asked for; all where none is. Throws `UsageError`. */

@@ -22,13 +22,22 @@ const CAUGHT = [
   'ReadAnew',
   'Unreadable',
   'UnreadableRows',
+  'UnreadableZip',
   'SliceUndone',
   'Wrong',
 ];
 
 /** The same in options; a copy may be without one. */
 const CAUGHT_IN: Readonly<Record<string, readonly string[]>> = {
-  pages: ['AccessRefused', 'AnswerTooLong', 'NotLoggedIn', 'PageRefusal', 'StepRefused', 'TooManyChecks'],
+  pages: [
+    'AccessRefused',
+    'AnswerTooLong',
+    'NoLongerOpen',
+    'NotLoggedIn',
+    'PageRefusal',
+    'StepRefused',
+    'TooManyChecks',
+  ],
   sandbox: ['Refused'],
 };
 const caughtInOptions = OPTIONS.flatMap(({ name }) => CAUGHT_IN[name] ?? []);

@@ -125,6 +125,7 @@ test('it holds the built program and what that reads, and nothing of its making'
   // Of the source what is read as it is: style sheet and icon of the pages.
   expect(paths.filter((path) => path.startsWith('src/')).sort()).toEqual([
     'src/options/pages/access/common-passwords.txt',
+    'src/options/pages/html/assets/copy.js',
     'src/options/pages/html/assets/icon.svg',
     'src/options/pages/html/assets/pages.css',
   ]);

@@ -284,6 +284,9 @@ describe('pages', () => {
     const day = `/m/${MERCHANT.merchantNo}/USD/2026-03-03`;
     for (const path of ['/', '/?month=2026-03', `/m/${MERCHANT.merchantNo}/2026-03`, day, '/breaks?all=yes'])
       expect((await pages.html(path)).length, path).toBeGreaterThan(1_000);
+    const found = `merchant=${MERCHANT.merchantNo}&type=f`;
+    for (const path of [`/entry?${found}`, '/work', `/breaks?merchant=${MERCHANT.merchantNo}`])
+      expect((await pages.html(path)).length, path).toBeGreaterThan(1_000);
     for (const path of [`/breaks/${id}`, '/entry?number=X', '/changes?since=2026-03-01', '/status'])
       expect((await pages.html(path)).length, path).toBeGreaterThan(1_000);
     for (const step of ['taken', 'commented', 'resolved', 'reopened'])
@@ -291,6 +294,8 @@ describe('pages', () => {
         303,
       );
     expect(await pages.html(`/download/${day.slice(3)}`)).toContain('batch_no');
+    for (const path of [`/download/${MERCHANT.merchantNo}/2026-03.xlsx`, `/entry.csv?${found}`])
+      expect((await pages.get(path)).status, path).toBe(200);
     const month = `/m/${MERCHANT.merchantNo}/2026-03`;
     expect(await pages.html(`${month}?close=yes`)).toMatch(/<textarea\s+id="despite"/);
     const closed = await pages.post(month, { form_token: FORM_TOKEN, despite: 'a test' });
