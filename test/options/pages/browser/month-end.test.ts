@@ -42,7 +42,7 @@ describe.skipIf(skipped)(skipped ? 'month end (skipped: no Chromium)' : 'month e
         ...{ entriesPerDay: 12, now: '2026-03-01T01:30:00+08:00' },
         planted: [
           { what: 'missing', ...of, day: '2026-02-27', nth: 5 },
-          { what: 'malformed', ...of, day: '2026-02-28', nth: 6 },
+          { what: 'malformed', ...of, day: '2026-02-28', nth: 11 },
         ],
       }),
     });
