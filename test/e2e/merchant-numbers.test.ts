@@ -149,7 +149,9 @@ it('each has its pages, and a list longer than a page goes on behind it', { time
     ).not.toEqual([]);
   expect(new Set(heads).size).toBe(NUMBERS.length);
   const behind = (await page(`/?month=2026-03&after=${encodeURIComponent('a/b c USD')}`)).text;
-  const shown = new Set([...behind.matchAll(/href="(\/m\/[^"/]+\/2026-03)[^"]*"/g)].map(([, address]) => address));
+  const shown = new Set(
+    [...behind.matchAll(/href="(\/m\/[^"/]+\/2026-03)[^"]*"/g)].map(([, address]) => address),
+  );
   expect(shown.size).toBe(NUMBERS.filter((merchant) => merchant > 'a/b c').length);
   const names = [];
   for (const address of new Set(links)) {
