@@ -138,7 +138,7 @@ describe.skipIf(skipped)(name, () => {
       .getByRole('link', { name: `Break ${id}`, exact: true })
       .first()
       .click();
-    await page.getByLabel('Note (optional)').fill('<b>mine</b>');
+    await page.getByLabel('Note (optional)').first().fill('<b>mine</b>');
     await page.getByRole('button', { name: 'Assign to me' }).click();
     expect(await page.getByRole('status').textContent()).toContain('This break is assigned to you.');
     await page.getByLabel('Explanation').fill('fee of the bank, case 4711');
