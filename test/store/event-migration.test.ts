@@ -98,7 +98,8 @@ test('the next run reports what was not reported, and alerts take each event onc
   expect(await unreportedNotices(db, ['M1'])).toEqual([first, shared]);
   expect(await unreportedNotices(db, ['M2'])).toEqual([shared]);
   expect(await noticesSince(db, ['M1'], THEN)).toEqual([empty, first, shared]);
-  expect(await stepsOf(db, 1)).toEqual([{ kind: 'taken', by: 'Ada', at: THEN, note: 'mine' }]);
+  const assignment = { to: 'Ada', due: null };
+  expect(await stepsOf(db, 1)).toEqual([{ kind: 'taken', by: 'Ada', at: THEN, note: 'mine', assignment }]);
   const take = async () => {
     const taken = await db.transaction().execute((trx) => takeEvents(trx, new Date()));
     return [breaks, revisions, tokens].map(taken);

@@ -72,7 +72,7 @@ it('is not closed by its button, and its page says the same of the same days', a
   expect(html).toMatch(/<textarea\s+id="despite"[^>]* required/);
   const form = textOf(html);
   expect(form).toContain('2 account days (2 accounts) are open.');
-  expect(form).toContain(`USD 28 Feb 2026 not all readable : ${WHY} daybook quarantine , then quarantine`);
+  expect(form).toContain(`USD 28 Feb 2026 not all readable : ${WHY} Unreadable entries , then “Acknowledge”`);
   expect(form).toContain('not all readable: 26 Feb 2026');
   expect(form).toMatch(/Days of KWD .*27 Feb 2026 .*26 Feb 2026 \S+ not all readable/);
   const refused = await pages.post(PAGE, { form_token: FORM_TOKEN });
