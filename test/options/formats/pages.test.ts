@@ -38,9 +38,12 @@ test('downloads come in every format that a day or a month links to, and are on 
     names.push(/filename="(.*)"/.exec(response.headers.get('content-disposition')!)![1]);
   }
   const name = `SBX-M-1_USD_${BROKEN_DAY}.r1`;
+  const ofMonth = ['.xlsx', '_KWD.csv', '_KWD.camt053.xml', '_KWD.mt940'].map(
+    (end) => `month-2026-03-SBX-M-1${end}`,
+  );
   expect(names).toEqual([
     ...['csv', 'spreadsheet.csv', 'xlsx', 'camt053.xml', 'mt940', 'pdf'].map((one) => `${name}.${one}`),
-    ...['month-2026-03-SBX-M-1.pdf', 'statements-2026-03-SBX-M-1.zip'],
+    ...['month-2026-03-SBX-M-1.pdf', ...ofMonth, 'statements-2026-03-SBX-M-1.zip'],
     ...['spreadsheet', 'xlsx', 'camt053', 'mt940', 'pdf'].map(
       (format) => `statements-2026-03-SBX-M-1-${format}.zip`,
     ),
@@ -53,6 +56,8 @@ test('downloads come in every format that a day or a month links to, and are on 
       format && `as ${format}`,
     ]),
     ['month-2026-03-SBX-M-1.pdf', null],
+    ['2026-03 SBX-M-1', 'as workbook'],
+    ...[null, 'as camt053', 'as mt940'].map((note) => ['2026-03 SBX-M-1 KWD', note]),
     ...[null, ...formats].map((format) => ['2026-03 SBX-M-1', format && `as ${format}`]),
   ]);
 });
