@@ -39,15 +39,26 @@ export const withPageFlags = (command: Command, place: string): Command =>
     )
     .option(`--after <${place}>`, 'only rows behind this one; the last line of a list that goes on names it');
 
-/** How many rows, undefined for all, and behind which. Throws `UsageError`. */
+/** How many rows, undefined for all, and behind which; `isComplete`: all unless the flags say otherwise. Throws `UsageError`. */
 export function pageOf(
   { limit, after }: PageFlags,
-  json: boolean,
+  isComplete: boolean,
 ): { readonly limit: number | undefined; readonly after: string | undefined } {
-  if (limit === undefined) return { limit: json ? undefined : LIST_SHOWN_MAX, after };
+  if (limit === undefined) return { limit: isComplete ? undefined : LIST_SHOWN_MAX, after };
   if (!/^[1-9]\d{0,6}$/.test(limit))
     throw new UsageError(`--limit ${limit} is no number of rows; write 1 to 9999999.`);
   return { limit: Number(limit), after };
+}
+
+/** Of rows in the order of their keys those of a page, and the key that the next page begins behind; null on the last one. */
+export function pageBehind<Row>(
+  rows: readonly Row[],
+  keyOf: (row: Row) => string,
+  { limit, after = '' }: ReturnType<typeof pageOf>,
+): { readonly shown: readonly Row[]; readonly next: string | null } {
+  const behind = rows.filter((row) => keyOf(row) > after);
+  const shown = behind.slice(0, limit);
+  return { shown, next: shown.length < behind.length ? keyOf(shown.at(-1)!) : null };
 }
 
 /** The range asked for, checked against today in the platform's zone; null for the nightly range. */

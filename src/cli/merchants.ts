@@ -24,7 +24,14 @@ import {
   withBy,
   type GlobalFlags,
 } from './context.ts';
-import { merchantNoFlag, pageOf, unknownMerchant, withPageFlags, type PageFlags } from './flags.ts';
+import {
+  merchantNoFlag,
+  pageBehind,
+  pageOf,
+  unknownMerchant,
+  withPageFlags,
+  type PageFlags,
+} from './flags.ts';
 import { addImportCommand, openTokenCheck } from './merchants-import.ts';
 import { counted, lines, longTable, nextLine, type Times } from './output/text.ts';
 
@@ -106,7 +113,7 @@ function addListCommand(merchants: Command): void {
     .action((flags: ListFlags, self: Command) =>
       answer(self, async ({ db, settings, times }) => {
         const { json = false } = self.optsWithGlobals<GlobalFlags>();
-        const { limit, after = '' } = pageOf(flags, json || flags.all === true);
+        const place = pageOf(flags, json || flags.all === true);
         const status = statusFlag(flags.status);
         const stored = await listMerchants(db);
         const own = settings.platform?.merchant?.merchantNo;
@@ -116,11 +123,10 @@ function addListCommand(merchants: Command): void {
             ...{ merchantNo: own, status: 'active', hasToken: true, addedAt: new Date(0), joinedAt: null },
             source: 'settings',
           });
-        const behind = rows
-          .sort((a, b) => (a.merchantNo < b.merchantNo ? -1 : 1))
-          .filter((row) => row.merchantNo > after && (status === null || row.status === status));
-        const shown = behind.slice(0, limit);
-        const next = shown.length < behind.length ? shown.at(-1)!.merchantNo : null;
+        const wanted = rows
+          .filter((row) => status === null || row.status === status)
+          .sort((a, b) => (a.merchantNo < b.merchantNo ? -1 : 1));
+        const { shown, next } = pageBehind(wanted, ({ merchantNo }) => merchantNo, place);
         return { document: shown, text: listText(shown, next, times) };
       }),
     );

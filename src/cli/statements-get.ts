@@ -339,7 +339,7 @@ async function getMonth(flags: GetFlags, month: Month, self: Command): Promise<v
       text: lines(
         path,
         `${counted(files.length, 'file')} of ${counted(accounts.length, 'account')}`,
-        ...openLines(accounts.filter(({ openDays }) => openDays.length > 0)),
+        ...openLines(accounts),
         ...asCsvLines(asCsv),
       ),
       exitCode: asCsv.length === 0 ? EXIT.done : EXIT.needsPerson,

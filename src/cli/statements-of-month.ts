@@ -42,19 +42,15 @@ export const getAccountMonth = (
 ): Promise<void> =>
   answer(self, async (work) => {
     const [account] = await publishedAccounts(work, asked);
-    const { merchantNo, currency, statements, openDays } = account!;
+    const { merchantNo, currency } = account!;
     const { name, read } = accountMonthFile(work.objects, account!, asked.month, format);
     await recordDownload(work, self, asked, formatNote(format));
     return delivered(destination, {
       ...{ name, bytes: read() },
-      text: lines(
-        `${counted(statements.length, 'day')} of ${merchantNo} ${currency}: revision ${revisionsText(statements)}`,
-        ...openLines([account!].filter(({ openDays: days }) => days.length > 0)),
-      ),
+      text: lines(daysText(account!), ...openLines([account!])),
       document: {
         ...{ month: asked.month.name, merchantNo, currency, format: format.name },
-        days: statements.map(({ day, revision, sha256 }) => ({ day, revision, sha256 })),
-        openDays,
+        ...daysDocument(account!),
       },
     });
   });
@@ -73,20 +69,10 @@ export const getWorkbook = (
     await recordDownload(work, self, asked, `as ${format.name}`);
     return delivered(destination, {
       ...{ name: overviewName(format, month.name, merchantNo), bytes: made! },
-      text: lines(
-        ...accounts.map(
-          ({ currency, statements }) =>
-            `${counted(statements.length, 'day')} of ${merchantNo} ${currency}: revision ${revisionsText(statements)}`,
-        ),
-        ...openLines(accounts.filter(({ openDays }) => openDays.length > 0)),
-      ),
+      text: lines(...accounts.map(daysText), ...openLines(accounts)),
       document: {
         ...{ month: month.name, merchantNo, format: format.name },
-        accounts: accounts.map(({ currency, statements, openDays }) => ({
-          currency,
-          days: statements.map(({ day, revision, sha256 }) => ({ day, revision, sha256 })),
-          openDays,
-        })),
+        accounts: accounts.map((account) => ({ currency: account.currency, ...daysDocument(account) })),
       },
     });
   });
@@ -96,8 +82,8 @@ async function publishedAccounts(
   { merchantNo, month, currencies }: MonthOfMerchant,
 ): Promise<ListedMonth[]> {
   const { accounts } = await listedMonth(work, merchantNo, month, currencies);
-  if (accounts.some(({ statements }) => statements.length > 0))
-    return accounts.filter(({ statements }) => statements.length > 0);
+  const published = accounts.filter(({ statements }) => statements.length > 0);
+  if (published.length > 0) return published;
   throw new UsageError(
     `nothing was published of ${month.name} for what is asked; \`daybook statements list --from ${month.from} ` +
       `--to ${month.to}\` shows what was.`,
@@ -127,6 +113,14 @@ async function delivered(
   return { document: { path, ...document }, text: lines(path, text) };
 }
 
+const daysText = ({ merchantNo, currency, statements }: ListedMonth): string =>
+  `${counted(statements.length, 'day')} of ${merchantNo} ${currency}: revision ${revisionsText(statements)}`;
+
+const daysDocument = ({ statements, openDays }: ListedMonth) => ({
+  days: statements.map(({ day, revision, sha256 }) => ({ day, revision, sha256 })),
+  openDays,
+});
+
 /** `2 of 2026-03-02, 1 of 2026-03-03/2026-03-05` */
 const revisionsText = (statements: ListedMonth['statements']): string =>
   [...Map.groupBy(statements, ({ revision }) => revision)]
@@ -135,12 +129,15 @@ const revisionsText = (statements: ListedMonth['statements']): string =>
 
 const OPEN_SHOWN_MAX = 20;
 
-export const openLines = (open: readonly ListedMonth[]): (string | false)[] => [
-  ...open
-    .slice(0, OPEN_SHOWN_MAX)
-    .map(
-      ({ merchantNo, currency, openDays }) =>
-        `still open: ${merchantNo} ${currency} ${counted(openDays.length, 'day')}, first ${openDays[0]!}`,
-    ),
-  open.length > OPEN_SHOWN_MAX && `and ${open.length - OPEN_SHOWN_MAX} more accounts`,
-];
+export function openLines(accounts: readonly ListedMonth[]): (string | false)[] {
+  const open = accounts.filter(({ openDays }) => openDays.length > 0);
+  return [
+    ...open
+      .slice(0, OPEN_SHOWN_MAX)
+      .map(
+        ({ merchantNo, currency, openDays }) =>
+          `still open: ${merchantNo} ${currency} ${counted(openDays.length, 'day')}, first ${openDays[0]!}`,
+      ),
+    open.length > OPEN_SHOWN_MAX && `and ${open.length - OPEN_SHOWN_MAX} more accounts`,
+  ];
+}

@@ -24,7 +24,7 @@ import { statusesOf, statusExitCode, type MerchantStatus } from '../run/status.t
 import { mostSevere, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
 import { collect, createLog, platformSettings, printParts, withApp } from './context.ts';
 import { noticeDocument } from './output/run-text.ts';
-import { pageOf, withPageFlags, type PageFlags } from './flags.ts';
+import { pageBehind, pageOf, withPageFlags, type PageFlags } from './flags.ts';
 import { lines, counted, longTable, nextLine, timesOf, type Times } from './output/text.ts';
 
 /** Reads an age such as `26h` as ms. Throws `UsageError`. */
@@ -58,7 +58,7 @@ export function statusCommand(command: Command): void {
     .addHelpText('after', HELP)
     .action(async (flags: StatusFlags, self: Command) => {
       const { maxAge, merchant, all = false, alert = false, open = false } = flags;
-      const { limit, after = '' } = pageOf(flags, true);
+      const place = pageOf(flags, true);
       const settings = platformSettings(self);
       const maxAgeMs = maxAge === undefined ? null : parseAge(maxAge);
       await withApp(settings, async ({ database, now }) => {
@@ -75,7 +75,7 @@ export function statusCommand(command: Command): void {
         const leftOut = await merchantsNotRead(settings, db);
         const notRead = leftOut.filter((one) => merchant.length === 0 || merchant.includes(one));
         const chosen = chosenOf([...new Set([...overview.merchants, ...leftOut])].sort(), merchant);
-        const { merchants, nextPlace } = pageOfMerchants(chosen, after, limit);
+        const { shown: merchants, next: nextPlace } = pageBehind(chosen, (merchantNo) => merchantNo, place);
         const times = timesOf(settings);
         const zoneText = zoneRemark(settings.platform.timeZoneProof);
         const lastRun = runs.last && { ...runs.last, reason: overview.lastReason };
@@ -125,13 +125,6 @@ interface StatusFlags extends PageFlags {
   readonly merchant: readonly string[];
   readonly all?: boolean;
   readonly alert?: boolean;
-}
-
-/** The merchants behind a place, at most `limit`, and where the next page begins; null on the last one. */
-function pageOfMerchants(every: readonly string[], after: string, limit: number | undefined) {
-  const behind = every.filter((merchantNo) => merchantNo > after);
-  const merchants = behind.slice(0, limit);
-  return { merchants, nextPlace: merchants.length < behind.length ? merchants.at(-1)! : null };
 }
 
 /** Those of the merchants that are asked for; all where none is. Throws `UsageError`. */

@@ -29,7 +29,12 @@ export function sumOfDays(days: readonly DayFigures[]): MonthFigures {
 }
 
 /** What opening + credits - debits lacks of the closing; null where nothing was published. */
-export function missingNetOf({ opening, creditTotal, debitTotal, closing }: MonthFigures): string | null {
+export function missingNetOf({
+  opening,
+  creditTotal,
+  debitTotal,
+  closing,
+}: Omit<MonthFigures, 'creditCount' | 'debitCount' | 'daysBroken'>): string | null {
   if (opening === null || closing === null) return null;
   return subtractAmounts(closing, subtractAmounts(addAmounts(opening, creditTotal), debitTotal));
 }

@@ -3,7 +3,7 @@ import { sql, type RawBuilder } from 'kysely';
 import type { Account, BusinessDay, Window } from '../ledger/entry.ts';
 import { ALL_TIME } from '../ledger/window.ts';
 import { PROVEN_SPANS } from './certificates.ts';
-import { UNREADABLE_SPANS } from './day-facts.ts';
+import { OF_ASKED, UNREADABLE_SPANS } from './day-facts.ts';
 import { arrayLiteral, type Db, rowsOf } from './engine/database.ts';
 
 export interface AccountBalance {
@@ -31,7 +31,6 @@ type BalanceRow = Pick<AccountBalance, 'openBreaks' | 'unexplained' | 'certified
 
 const WINDOWS = (begin: RawBuilder<unknown>, end: RawBuilder<unknown>): RawBuilder<unknown> =>
   sql`coalesce(json_agg(json_build_object('beginMs', ${begin}, 'endMs', ${end})), '[]')`;
-const OF_ASKED = sql`d.merchant_no = asked.merchant_no AND d.currency = asked.currency`;
 
 /** In the order of the accounts: one statement, each part of it along an index. */
 export async function accountBalances(db: Db, accounts: readonly Account[]): Promise<AccountBalance[]> {

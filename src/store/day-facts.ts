@@ -113,7 +113,8 @@ export async function dayFacts(
   return accounts.map((account, at) => factsOf(account, byAccount.get(at + 1) ?? [], by));
 }
 
-const OF_ASKED = sql`d.merchant_no = asked.merchant_no AND d.currency = asked.currency`;
+/** Rows `d` of the account of a row `asked`. */
+export const OF_ASKED = sql`d.merchant_no = asked.merchant_no AND d.currency = asked.currency`;
 
 /** Of a row `asked (merchant_no, currency, begin_ms, end_ms)`: those of its currency, and those whose currency is unknown. There are few of a merchant. */
 export const UNREADABLE_SPANS = sql`

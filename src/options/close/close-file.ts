@@ -30,7 +30,7 @@ export function closedAccount(currency: string, statements: readonly ClosedFigur
   return {
     currency,
     ...sums,
-    missingNet: missingNetOf({ ...sums, daysBroken }),
+    missingNet: missingNetOf(sums),
     days: statements.length,
     daysBroken,
     breaks: count((one) => one.breaks),

@@ -133,7 +133,7 @@ function figuresPart(
   const isDue = known !== null && known.is_due && published !== undefined && published === revisions[0];
   const [stated] = columns.map(([, { verdict }]) => verdict);
   return html`<h2 id="figures">${day.figures}</h2>
-    ${sumOf(view, account.currency, { label: day.sum(account.currency), columns: columns.map(([head]) => head) }, summed)}
+    ${sumOf(view, { label: day.sum(account.currency), columns: columns.map(([head]) => head) }, summed)}
     ${when(stated !== undefined && stated !== 'broken', () => html`<p class="soft">${day.verdict}: ${verdictText(view, stated!)}</p>`)}
     ${when(published === undefined, () => html`<p class="soft">${texts.month.notPublished}</p>`)}
     ${when(isDue, () => html`<p class="said">${isSame ? day.dueUnseen : day.due}</p>`)}`;

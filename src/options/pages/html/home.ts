@@ -2,7 +2,7 @@
 import { addDays } from '../../../ledger/business-day.ts';
 import type { Account } from '../../../ledger/entry.ts';
 import { compareAmounts } from '../../../ledger/money.ts';
-import { DAY_NOTES, DAY_STATES, type DayState } from '../../../run/day-state.ts';
+import type { DayState } from '../../../run/day-state.ts';
 import type { ProvenBalance } from '../../../run/proven.ts';
 import type { Month } from '../../../statements/month.ts';
 import { addressWith, monthAddress } from './addresses.ts';
@@ -164,9 +164,7 @@ function monthPart(view: View, { month, accounts }: HomeShown): Html {
     ({ marked: { facts, days } }) =>
       facts.days.size > 0 || days.some(({ state }) => !['not-read', 'before', 'not-over'].includes(state)),
   );
-  if (hasAny)
-    return html`${daysGrid(view, month, marked)}
-    ${legendOf(view, { states: DAY_STATES, notes: DAY_NOTES }, marked)}`;
+  if (hasAny) return html`${daysGrid(view, month, marked)} ${legendOf(view, marked)}`;
   const nearest = nearestMonth(accounts, month);
   return html`<p>
     ${filled(texts.home.emptyMonth, format.shown.month(month.name))}

@@ -151,7 +151,7 @@ function sumTable(view: View, account: AccountMonth, open: readonly OpenDay[]): 
   const isExplained =
     account.statements.some((row) => row.break_count > 0) && open.every(({ cause }) => cause === 'not-over');
   const { opening, closing } = figures;
-  return sumOf(view, account.currency, { label: view.texts.month.sum(account.currency), columns: [null] }, [
+  return sumOf(view, { label: view.texts.month.sum(account.currency), columns: [null] }, [
     { ...figures, opening, closing, isExplained },
   ]);
 }

@@ -1,6 +1,6 @@
 /** The days of a month: each account's as a mark, and what the marks mean. */
 import type { Account, BusinessDay } from '../../../ledger/entry.ts';
-import type { DayNote, DayState } from '../../../run/day-state.ts';
+import { DAY_NOTES, DAY_STATES, type DayNote, type DayState } from '../../../run/day-state.ts';
 import type { Month } from '../../../statements/month.ts';
 import type { ClosedMonth } from '../../../statements/closes.ts';
 import type { AccountFacts } from '../../../store/day-facts.ts';
@@ -145,13 +145,8 @@ export const stateMark = (view: View, mark: Mark): Html =>
 
 const PLAIN: Mark = { state: 'proven', notes: [], isRevised: false, isAdjusted: false };
 
-interface MarkKinds {
-  readonly states: readonly DayState[];
-  readonly notes: readonly DayNote[];
-}
-
 /** What the marks mean, of those kinds that are in use. */
-export function legendOf(view: View, { states, notes }: MarkKinds, accounts: readonly MarkedAccount[]): Html {
+export function legendOf(view: View, accounts: readonly MarkedAccount[]): Html {
   const { texts } = view;
   const marks = accounts.flatMap(({ days }) => days);
   const isUsed = (test: (mark: DayMark) => boolean): boolean => marks.some(test);
@@ -162,12 +157,12 @@ export function legendOf(view: View, { states, notes }: MarkKinds, accounts: rea
     </li> `;
   return html`<h3 class="soft">${texts.months.legend}</h3>
     <ul class="legend">
-      ${states
-        .filter((state) => state !== 'before' && isUsed((mark) => mark.state === state))
-        .map((state) => html`<li>${stateMark(view, { ...PLAIN, state })} ${texts.stateMeaning[state]}</li>`)}
-      ${notes
-        .filter((note) => isUsed((mark) => mark.notes.includes(note)))
-        .map((note) => legendItem({ ...PLAIN, notes: [note] }, texts.note[note]))}
+      ${DAY_STATES.filter((state) => state !== 'before' && isUsed((mark) => mark.state === state)).map(
+        (state) => html`<li>${stateMark(view, { ...PLAIN, state })} ${texts.stateMeaning[state]}</li>`,
+      )}
+      ${DAY_NOTES.filter((note) => isUsed((mark) => mark.notes.includes(note))).map((note) =>
+        legendItem({ ...PLAIN, notes: [note] }, texts.note[note]),
+      )}
       ${when(
         isUsed(({ isRevised }) => isRevised),
         () => legendItem({ ...PLAIN, isRevised: true }, texts.revised),

@@ -1,6 +1,7 @@
 /** Figures as the sum that they are: opening + credits − debits makes the expected closing, and what the closing lacks of it. */
 import type { Figures } from '../../../ledger/entry.ts';
-import { addAmounts, subtractAmounts } from '../../../ledger/money.ts';
+import { subtractAmounts } from '../../../ledger/money.ts';
+import { missingNetOf } from '../../../statements/month-figures.ts';
 import { html, when, type Html, type Part } from './html.ts';
 import { scrolling } from './parts.ts';
 import type { View } from './view.ts';
@@ -20,18 +21,11 @@ interface SumName {
 }
 
 /** A column for each of `figures`. The difference is shown where one has any. */
-export function sumOf(
-  view: View,
-  currency: string,
-  { label, columns }: SumName,
-  figures: readonly Summed[],
-): Html {
+export function sumOf(view: View, { label, columns }: SumName, figures: readonly Summed[]): Html {
   const { texts, format } = view;
   const { sum } = texts;
-  const expected = figures.map(({ opening, creditTotal, debitTotal }) =>
-    subtractAmounts(addAmounts(opening, creditTotal), debitTotal),
-  );
-  const difference = figures.map(({ closing }, nth) => subtractAmounts(closing, expected[nth]!));
+  const difference = figures.map((one) => missingNetOf(one)!);
+  const expected = figures.map(({ closing }, nth) => subtractAmounts(closing, difference[nth]!));
   const hasDifference = difference.some((amount) => /[1-9]/.test(amount));
   const isExplained = figures.every((one) => one.isExplained);
   const row = (name: Part, amounts: readonly string[], className: string | null = null): Html =>

@@ -9,7 +9,7 @@ import {
   type Typed,
 } from '../html/breaks.ts';
 import type { Texts } from '../html/texts/en.ts';
-import { dayOf, daysFromTo, parseDay } from '../../../ledger/business-day.ts';
+import { dayOf, daysFromTo } from '../../../ledger/business-day.ts';
 import type { BusinessDay } from '../../../ledger/entry.ts';
 import { readQuarantined } from '../../../platform/ledger-entry.ts';
 import { breakCase, type BreakCase, messageToPlatform } from '../../../run/break-case.ts';
@@ -31,7 +31,16 @@ import { listAccountDays } from '../../../store/account-days.ts';
 import { countBreaks, listBreaks, type BreakRow } from '../../../store/breaks/breaks.ts';
 import { lastRepeatOf } from '../../../store/repeats.ts';
 import { statementsOfDay } from '../../../store/statements/statements.ts';
-import { maySee, PageRefusal, type Asked, type DoForm, type MakePage, type PagesContext } from './context.ts';
+import {
+  pageIn,
+  maySee,
+  PageRefusal,
+  type Asked,
+  type DoForm,
+  type MakePage,
+  type PagesContext,
+} from './context.ts';
+import { dayOrNull } from './day.ts';
 
 const BREAKS_A_PAGE = 50;
 
@@ -61,7 +70,7 @@ export const doStep: DoForm = async (context, asked) => {
 };
 
 export const showBreaks: MakePage = async ({ db, zone }, { view, person, query, today }) => {
-  const number = /^[1-9]\d{0,5}$/.test(query('page') ?? '') ? Number(query('page')) : 1;
+  const number = pageIn(query);
   const asked = askedIn(query);
   const filter = filterOf(asked, person);
   const pageOf = (page: number): Promise<BreakRow[]> =>
@@ -225,11 +234,8 @@ function assignmentIn(
 }
 
 function isDayFrom(text: string, today: BusinessDay): boolean {
-  try {
-    return parseDay(text) >= today;
-  } catch {
-    return false;
-  }
+  const day = dayOrNull(text);
+  return day !== null && day >= today;
 }
 
 /** Another person was quicker, or the break has healed. */

@@ -137,6 +137,14 @@ export function merchantIn({ part, person }: Asked, name = 'merchant'): string {
   return merchantNo;
 }
 
+/** The number in the path; 0, which nothing has, for what is none. */
+export const idIn = ({ part }: Asked): number =>
+  /^[1-9]\d{0,14}$/.test(part('id')) ? Number(part('id')) : 0;
+
+/** Which page of a list is asked for, from 1 on. */
+export const pageIn = (query: Asked['query']): number =>
+  /^[1-9]\d{0,5}$/.test(query('page') ?? '') ? Number(query('page')) : 1;
+
 export const maySee = ({ merchants }: Person, merchantNo: string): boolean =>
   merchants === null || merchants.includes(merchantNo);
 

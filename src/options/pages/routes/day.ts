@@ -112,12 +112,17 @@ export function accountIn(asked: Asked): Account {
 
 /** Reads a day. Throws `PageRefusal` for what is none: 404 for one in the path, 400 for one that a form asks for. */
 export function dayIn(text: string, status: 400 | 404 = 404): BusinessDay {
+  const day = YEARS.test(text) ? dayOrNull(text) : null;
+  if (day === null) throw new PageRefusal(status);
+  return day;
+}
+
+export function dayOrNull(text: string): BusinessDay | null {
   try {
-    if (YEARS.test(text)) return parseDay(text);
+    return parseDay(text);
   } catch {
-    // Refused below, with its page.
+    return null;
   }
-  throw new PageRefusal(status);
 }
 
 interface Freshness {

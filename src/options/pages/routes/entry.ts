@@ -1,5 +1,5 @@
 /** `/entry` and `/entry/MERCHANT/BATCHNO`: a search of entries, and one by its number. */
-import { dayWindow, parseDay } from '../../../ledger/business-day.ts';
+import { dayWindow } from '../../../ledger/business-day.ts';
 import type { BusinessDay } from '../../../ledger/entry.ts';
 import { isMerchantNo } from '../../../ledger/merchant-no.ts';
 import { compareAmounts } from '../../../ledger/money.ts';
@@ -21,6 +21,7 @@ import {
   type MakePage,
   YEARS,
 } from './context.ts';
+import { dayOrNull } from './day.ts';
 
 const NUMBER_CHARACTERS_MAX = 2_000;
 const TYPE_CHARACTERS_MAX = 100;
@@ -121,13 +122,7 @@ function searchIn({ zone }: PagesContext, asked: Asked, given: SearchGiven): Ent
   };
 }
 
-function isDay(text: string): boolean {
-  try {
-    return YEARS.test(text) && parseDay(text) === text;
-  } catch {
-    return false;
-  }
-}
+const isDay = (text: string): boolean => YEARS.test(text) && dayOrNull(text) === text;
 
 /** Where a further page begins. Throws `PageRefusal` for anything that no page links to. */
 function placeIn(text: string | null): EntryPlace | null {

@@ -12,7 +12,16 @@ import {
 import { unreadableAddress } from '../html/addresses.ts';
 import { unreadableOnePage, unreadablePage } from '../html/unreadable.ts';
 import type { Said } from '../html/view.ts';
-import { maySee, PageRefusal, type Asked, type DoForm, type MakePage, type PagesContext } from './context.ts';
+import {
+  idIn,
+  pageIn,
+  maySee,
+  PageRefusal,
+  type Asked,
+  type DoForm,
+  type MakePage,
+  type PagesContext,
+} from './context.ts';
 import { dayIn } from './day.ts';
 
 const ENTRIES_A_PAGE = 50;
@@ -22,7 +31,7 @@ export const showUnreadable: MakePage = async ({ db, zone }, { view, person, que
   const [merchantNo, day] = [query('merchant'), query('day')];
   if (merchantNo !== null && !(isMerchantNo(merchantNo) && maySee(person, merchantNo)))
     throw new PageRefusal(404);
-  const page = /^[1-9]\d{0,5}$/.test(query('page') ?? '') ? Number(query('page')) : 1;
+  const page = pageIn(query);
   const all = query('all') !== null;
   const found = await listQuarantine(db, {
     merchants: merchantNo === null ? person.merchants : [merchantNo],
@@ -78,9 +87,8 @@ class NoLongerOpen extends Error {
 }
 
 /** The one in the path, which the person may see. Throws `PageRefusal`. */
-async function visible({ db }: PagesContext, { part, person }: Asked): Promise<QuarantineRow> {
-  const id = /^[1-9]\d{0,14}$/.test(part('id')) ? Number(part('id')) : 0;
-  const row = await quarantineRows(db).where('id', '=', id).executeTakeFirst();
-  if (row === undefined || !maySee(person, row.merchant_no)) throw new PageRefusal(404);
+async function visible({ db }: PagesContext, asked: Asked): Promise<QuarantineRow> {
+  const row = await quarantineRows(db).where('id', '=', idIn(asked)).executeTakeFirst();
+  if (row === undefined || !maySee(asked.person, row.merchant_no)) throw new PageRefusal(404);
   return row;
 }

@@ -16,7 +16,15 @@ import { part } from '../../all.ts';
 import { workAddress } from '../html/addresses.ts';
 import type { Said } from '../html/view.ts';
 import { workPage, workRefusedPage, worksPage } from '../html/work.ts';
-import { maySee, PageRefusal, type Asked, type DoForm, type MakePage, type PagesContext } from './context.ts';
+import {
+  idIn,
+  maySee,
+  PageRefusal,
+  type Asked,
+  type DoForm,
+  type MakePage,
+  type PagesContext,
+} from './context.ts';
 import { dayIn } from './day.ts';
 
 const SHOWN_MAX = 50;
@@ -67,10 +75,9 @@ async function atWork({ db }: PagesContext, { id }: RepeatRow): Promise<number |
   return earlier?.id ?? null;
 }
 
-async function visible({ db }: PagesContext, { part: partOf, person }: Asked): Promise<RepeatRow> {
-  const id = /^[1-9]\d{0,14}$/.test(partOf('id')) ? Number(partOf('id')) : 0;
-  const row = await repeatById(db, id);
-  if (row === undefined || !maySee(person, row.merchantNo)) throw new PageRefusal(404);
+async function visible({ db }: PagesContext, asked: Asked): Promise<RepeatRow> {
+  const row = await repeatById(db, idIn(asked));
+  if (row === undefined || !maySee(asked.person, row.merchantNo)) throw new PageRefusal(404);
   return row;
 }
 
