@@ -10,7 +10,7 @@ import { columnsOfMonth, rowsOfMonth } from '../../statements/account-month.ts';
 import { isUnreadable, rowsBetween } from '../../statements/fetch.ts';
 import type { MonthAsked } from '../../statements/formats/format.ts';
 import { listedMonth } from '../../statements/month-files.ts';
-import { missingNetOf } from '../../statements/month-figures.ts';
+import { missingNetOf, type MonthFigures } from '../../statements/month-figures.ts';
 import { monthFigures, monthOf, stretches, type ListedMonth, type Month } from '../../statements/month.ts';
 import { earlierOf } from '../../statements/summary.ts';
 import { figuresOf } from '../../store/account-days.ts';
@@ -41,6 +41,7 @@ interface MonthBook {
 
 interface BookedAccount {
   readonly account: ListedMonth;
+  readonly figures: MonthFigures;
   readonly verifiedThrough: string | null;
   readonly breaks: readonly BreakRow[];
 }
@@ -76,6 +77,7 @@ async function bookIn(db: Kysely<DB>, asked: MonthAsked): Promise<MonthBook | nu
     ...{ merchantNo, month, zone, at: now(), breaks },
     accounts: accounts.map((account, nth) => ({
       account,
+      figures: monthFigures(account),
       verifiedThrough: balances[nth]?.provenThrough ?? null,
       breaks: breaks.filter(({ currency }) => currency === account.currency),
     })),
@@ -132,16 +134,16 @@ const headOf = <Of>(cells: Cells<Of>): Value[] => header(cells.map(([name]) => n
 
 const ACCOUNT_CELLS: Cells<BookedAccount> = [
   ['currency', ({ account }) => text(account.currency)],
-  ['opening', ({ account }) => amount(monthFigures(account).opening ?? '')],
-  ['credit_total', ({ account }) => amount(monthFigures(account).creditTotal)],
-  ['credit_count', ({ account }) => count(monthFigures(account).creditCount)],
-  ['debit_total', ({ account }) => amount(monthFigures(account).debitTotal)],
-  ['debit_count', ({ account }) => count(monthFigures(account).debitCount)],
-  ['expected_closing', ({ account }) => amount(subtractAmounts(closingOf(account), missingIn(account)))],
-  ['closing', ({ account }) => amount(closingOf(account))],
-  ['missing_net', ({ account }) => amount(missingIn(account))],
+  ['opening', ({ figures }) => amount(figures.opening ?? '')],
+  ['credit_total', ({ figures }) => amount(figures.creditTotal)],
+  ['credit_count', ({ figures }) => count(figures.creditCount)],
+  ['debit_total', ({ figures }) => amount(figures.debitTotal)],
+  ['debit_count', ({ figures }) => count(figures.debitCount)],
+  ['expected_closing', ({ figures }) => amount(subtractAmounts(closingOf(figures), missingIn(figures)))],
+  ['closing', ({ figures }) => amount(closingOf(figures))],
+  ['missing_net', ({ figures }) => amount(missingIn(figures))],
   ['explained_net', (of) => amount(explainedIn(of))],
-  ['unexplained_difference', (of) => amount(subtractAmounts(missingIn(of.account), explainedIn(of)))],
+  ['unexplained_difference', (of) => amount(subtractAmounts(missingIn(of.figures), explainedIn(of)))],
   [
     'verified_through',
     ({ verifiedThrough }) =>
@@ -153,8 +155,8 @@ const ACCOUNT_CELLS: Cells<BookedAccount> = [
   ['open_breaks', ({ breaks }) => count(breaks.filter(({ status }) => status === 'open').length)],
 ];
 
-const closingOf = (account: ListedMonth): string => monthFigures(account).closing ?? '0';
-const missingIn = (account: ListedMonth): string => missingNetOf(monthFigures(account)) ?? '0';
+const closingOf = ({ closing }: MonthFigures): string => closing ?? '0';
+const missingIn = (figures: MonthFigures): string => missingNetOf(figures) ?? '0';
 const explainedIn = ({ breaks }: BookedAccount): string =>
   breaks
     .filter(({ status }) => status === 'resolved')

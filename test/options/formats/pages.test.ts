@@ -1,29 +1,19 @@
 /** What the pages hand out in the option's formats, and what they say where a format cannot hold a day. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { statementOf } from '../../../src/store/statements/statements.ts';
 import { pagesOf, textOf as pdfText } from '../../support/read-pdf.ts';
-import type { Stage } from '../../support/stage.ts';
-import { BROKEN_DAY, openPagesStage, REVISED_DAY } from '../pages/stage.ts';
-import { showPages, textOf, type ShownPages } from '../pages/support.ts';
+import { BROKEN_DAY, usePagesStage, REVISED_DAY } from '../pages/stage.ts';
+import { textOf } from '../pages/support.ts';
 
-let stage: Stage;
-let pages: ShownPages;
-beforeAll(async () => {
-  stage = await openPagesStage();
-  pages = await showPages(stage);
-});
-afterAll(async () => {
-  await pages.close();
-  await stage.close();
-});
+const { stage, pages } = usePagesStage();
 
-const database = () => stage.app.database.db;
+const database = () => stage().app.database.db;
 const auditEvents = () =>
   database().selectFrom('audit_event').select(['subject', 'note']).orderBy('id').execute();
 
 test('downloads come in every format that a day or a month links to, and are on record', async () => {
   const linked = async (path: string) =>
-    [...(await pages.html(path)).matchAll(/href="(\/download\/[^"]*)"/g)].map(([, link]) =>
+    [...(await pages().html(path)).matchAll(/href="(\/download\/[^"]*)"/g)].map(([, link]) =>
       link!.replaceAll('&amp;', '&'),
     );
   const links = new Set([
@@ -33,7 +23,7 @@ test('downloads come in every format that a day or a month links to, and are on 
   const before = (await auditEvents()).length;
   const names = [];
   for (const link of links) {
-    const response = await pages.get(link);
+    const response = await pages().get(link);
     expect((await response.arrayBuffer()).byteLength, link).toBeGreaterThan(1_000);
     names.push(/filename="(.*)"/.exec(response.headers.get('content-disposition')!)![1]);
   }
@@ -63,7 +53,7 @@ test('downloads come in every format that a day or a month links to, and are on 
 });
 
 test('a month as PDF has the figures of its page, what is open and why, and each hash', async () => {
-  const response = await pages.get('/download/SBX-M-1/2026-03.pdf');
+  const response = await pages().get('/download/SBX-M-1/2026-03.pdf');
   expect(response.headers.get('content-type')).toBe('application/pdf');
   const text = pdfText(await pagesOf(new Uint8Array(await response.arrayBuffer())));
   expect(text).toContain('USD | 0.00 | 37,554,408.63 | 36,060,078.71 | 1,494,023.77 | 4 published');
@@ -88,7 +78,7 @@ test('what a format cannot hold is said in plain words, and no download is on re
   const ofDay = () => db.updateTable('statement').where('currency', '=', 'USD').where('day', '=', BROKEN_DAY);
   const { opening } = (await statementOf(db, { merchantNo: 'SBX-M-1', currency: 'USD' }, BROKEN_DAY))!;
   await ofDay().set({ opening: '12345678901234567.89' }).execute();
-  const refused = await pages.get(`/download/SBX-M-1/USD/${BROKEN_DAY}?format=camt053`);
+  const refused = await pages().get(`/download/SBX-M-1/USD/${BROKEN_DAY}?format=camt053`);
   await ofDay().set({ opening }).execute();
   expect([refused.status, textOf(await refused.text())]).toEqual([
     422,

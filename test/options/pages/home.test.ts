@@ -1,22 +1,10 @@
 /** The first page: what each account holds, how far it is proven and what is open, for the stage that has a break and a late entry. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { provenBalances } from '../../../src/run/proven.ts';
-import { showPages, textOf, type ShownPages } from './support.ts';
-import { openPagesStage } from './stage.ts';
-import type { Stage } from '../../support/stage.ts';
+import { textOf } from './support.ts';
+import { usePagesStage } from './stage.ts';
 
-let stage: Stage;
-let pages: ShownPages;
-beforeAll(async () => {
-  stage = await openPagesStage();
-  pages = await showPages(stage);
-});
-afterAll(async () => {
-  await pages.close();
-  await stage.close();
-});
-
-const words = async (path: string): Promise<string> => textOf(await pages.html(path));
+const { stage, pages, words } = usePagesStage();
 
 test('each account has its balance, the day through which it is verified, its breaks with their sum and the state of its month', async () => {
   const text = await words('/?month=2026-03');
@@ -29,7 +17,7 @@ test('each account has its balance, the day through which it is verified, its br
 });
 
 test('one currency’s break does not hold back what another is verified through', async () => {
-  const { app } = stage;
+  const { app } = stage();
   const accounts = ['KWD', 'USD', 'EUR'].map((currency) => ({ merchantNo: 'SBX-M-1', currency }));
   const zone = app.settings.platform.timeZone;
   const found = await provenBalances(app.database.db, accounts, { zone, now: app.now() });
@@ -53,7 +41,7 @@ test('the legend has the marks in use alone', async () => {
 
 test('an empty month says so and leads to the nearest one with statements, before it or after', async () => {
   for (const month of ['2026-05', '2026-01']) {
-    const html = await pages.html(`/?month=${month}`);
+    const html = await pages().html(`/?month=${month}`);
     expect(textOf(html)).toMatch(
       /There is no statement of (May|January) 2026\. The nearest month with statements is March 2026 ?\./,
     );
@@ -63,7 +51,7 @@ test('an empty month says so and leads to the nearest one with statements, befor
 });
 
 test('a chart’s area reaches to the line of a balance of zero, for wide and for narrow screens', async () => {
-  const html = await pages.html('/m/SBX-M-1/USD/2026-03-04');
+  const html = await pages().html('/m/SBX-M-1/USD/2026-03-04');
   const charts = [...html.matchAll(/<svg[^>]*class="chart (wide|narrow)".*?<\/svg>/gs)];
   expect(charts.map(([, form]) => form)).toEqual(['wide', 'narrow']);
   for (const [drawn] of charts) {

@@ -1,24 +1,13 @@
 /** The search over all days, against a filter over every entry that the sandbox has, and its file. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { compareAmounts } from '../../../src/ledger/money.ts';
 import { ALL_TIME } from '../../../src/ledger/window.ts';
 import { searchEntries, type EntriesAsked, type EntryPlace } from '../../../src/options/pages/search.ts';
-import { showPages, textOf, type ShownPages } from './support.ts';
-import { openPagesStage } from './stage.ts';
-import type { Stage } from '../../support/stage.ts';
+import { textOf } from './support.ts';
+import { usePagesStage } from './stage.ts';
 
-let stage: Stage;
-let pages: ShownPages;
-beforeAll(async () => {
-  stage = await openPagesStage();
-  pages = await showPages(stage);
-});
-afterAll(async () => {
-  await pages.close();
-  await stage.close();
-});
+const { stage, pages, words } = usePagesStage();
 
-const words = async (path: string): Promise<string> => textOf(await pages.html(path));
 const merchantNo = 'SBX-M-1';
 const EVERYTHING: EntriesAsked = {
   ...{ merchantNo, currency: null, window: ALL_TIME, amount: null, type: '', number: '' },
@@ -27,8 +16,8 @@ const EVERYTHING: EntriesAsked = {
 /** Every entry that is stored, read without the search. */
 const stored = async () =>
   (
-    await stage.app.database.db
-      .selectFrom('ledger_entry')
+    await stage()
+      .app.database.db.selectFrom('ledger_entry')
       .selectAll()
       .where('vanished_at', 'is', null)
       .orderBy('booked_ms', 'desc')
@@ -44,7 +33,7 @@ async function found(asked: EntriesAsked, limit: number, checkedMax: number): Pr
   let pagesRead = 0;
   do {
     const part: Awaited<ReturnType<typeof searchEntries>> = await searchEntries(
-      stage.app.database.db,
+      stage().app.database.db,
       asked,
       after,
       {
@@ -90,7 +79,7 @@ test.each([
 });
 
 test('the page finds a merchant’s entries by amount and days, each with a link to its day', async () => {
-  const html = await pages.html(
+  const html = await pages().html(
     `/entry?merchant=${merchantNo}&amount=2,160,250.00&from=2026-03-03&to=2026-03-03`,
   );
   expect(textOf(html)).toContain(
@@ -116,7 +105,7 @@ test('a mistake in the form is named, and nothing is searched', async () => {
 
 test('all that match come as CSV, and are on record', async () => {
   const query = `merchant=${merchantNo}&currency=usd&type=fx`;
-  const response = await pages.get(`/entry.csv?${query}`);
+  const response = await pages().get(`/entry.csv?${query}`);
   expect(response.headers.get('content-disposition')).toBe(
     `attachment; filename="entries-${merchantNo}.csv"`,
   );
@@ -135,7 +124,7 @@ test('all that match come as CSV, and are on record', async () => {
   ]);
   const expected = (await stored()).filter((row) => row.currency === 'USD' && row.transaction_type === 'FX');
   expect(lines.map(([batchNo]) => batchNo)).toEqual(expected.map((row) => row.batch_no));
-  const { db } = stage.app.database;
+  const { db } = stage().app.database;
   const deed = await db.selectFrom('audit_event').selectAll().orderBy('id', 'desc').executeTakeFirstOrThrow();
   expect([deed.by_whom, deed.command, deed.subject, deed.note]).toEqual([
     'local',
@@ -143,5 +132,5 @@ test('all that match come as CSV, and are on record', async () => {
     merchantNo,
     query,
   ]);
-  expect((await pages.get('/entry.csv?amount=5')).status).toBe(400);
+  expect((await pages().get('/entry.csv?amount=5')).status).toBe(400);
 });

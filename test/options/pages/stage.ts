@@ -1,6 +1,8 @@
 /** A stage with something to see on each page: a break, a late entry with its revision, two merchants. */
+import { afterAll, beforeAll } from 'vitest';
 import { closeMonth } from '../../../src/options/close/close.ts';
 import { monthOf } from '../../../src/statements/month.ts';
+import { showPages, textOf, type ShownPages } from './support.ts';
 import { MERCHANT, openStage, scenario, type Stage } from '../../support/stage.ts';
 
 export const BROKEN_DAY = '2026-03-03';
@@ -45,4 +47,24 @@ export async function openPagesStage(
   stage.setNow('2026-03-07T01:30:00+08:00');
   await stage.run();
   return stage;
+}
+
+/** The stage with its pages for the tests of a file: opened before all of them, closed after. */
+export function usePagesStage() {
+  let stage: Stage;
+  let pages: ShownPages;
+  beforeAll(async () => {
+    stage = await openPagesStage();
+    pages = await showPages(stage);
+  });
+  afterAll(async () => {
+    await pages.close();
+    await stage.close();
+  });
+  return {
+    stage: () => stage,
+    pages: () => pages,
+    /** The text of a page. */
+    words: async (path: string): Promise<string> => textOf(await pages.html(path)),
+  };
 }

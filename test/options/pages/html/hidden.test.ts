@@ -1,26 +1,15 @@
 /** No text can turn the direction of what a person reads, or hide in it: wherever it stands, it is spelled out. */
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createFormats } from '../../../../src/options/pages/html/format.ts';
 import { html } from '../../../../src/options/pages/html/html.ts';
-import { BROKEN_DAY, openPagesStage } from '../stage.ts';
-import type { Stage } from '../../../support/stage.ts';
-import { showPages, type ShownPages } from '../support.ts';
+import { BROKEN_DAY, usePagesStage } from '../stage.ts';
 
 const HIDDEN = /[\p{Cf}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]/u;
 const TYPE = 'PAY\u202e\u200b\u2066OUT';
 const NUMBER = 'B\u200d1\ufeff';
 
-let stage: Stage;
-let pages: ShownPages;
-beforeAll(async () => {
-  stage = await openPagesStage();
-  pages = await showPages(stage);
-});
-afterAll(async () => {
-  await pages.close();
-  await stage.close();
-});
+const { stage, pages } = usePagesStage();
 
 test('a value shows each hidden character, in text, attributes and lists', () => {
   const unit = fc.constantFrom(
@@ -58,13 +47,13 @@ test.each(['ar', 'he', 'fa', 'ur'])(
       shown.month('2026-03'),
     ];
     for (const path of ['/m/SBX-M-1/2026-03', `/m/SBX-M-1/USD/${BROKEN_DAY}`, '/status'])
-      expect(await pages.html(path, { 'accept-language': locale })).not.toContain('\\u');
+      expect(await pages().html(path, { 'accept-language': locale })).not.toContain('\\u');
     expect(String(html`${parts}`)).not.toContain('\\u');
   },
 );
 
 test('a number or type of the platform is shown so on every page that has it, its title included', async () => {
-  const { db } = stage.app.database;
+  const { db } = stage().app.database;
   const ofDay = db
     .selectFrom('ledger_entry')
     .select('batch_no')
@@ -79,11 +68,11 @@ test('a number or type of the platform is shown so on every page that has it, it
     .where('currency', '=', 'USD')
     .execute();
   const entry = `/entry/SBX-M-1/${encodeURIComponent(NUMBER)}`;
-  const day = await pages.html(`/m/SBX-M-1/USD/${BROKEN_DAY}`);
+  const day = await pages().html(`/m/SBX-M-1/USD/${BROKEN_DAY}`);
   expect(day).toContain('PAY\\u202e\\u200b\\u2066OUT');
   expect(day).toContain(`href="${entry}"`);
-  const shown = await pages.html(entry);
+  const shown = await pages().html(entry);
   expect(/<title>(.*)<\/title>/.exec(shown)![1]).toContain('B\\u200d1\\ufeff');
-  const found = await pages.html(`/entry?number=${encodeURIComponent(`${NUMBER}\u202e`)}`);
+  const found = await pages().html(`/entry?number=${encodeURIComponent(`${NUMBER}\u202e`)}`);
   for (const page of [day, shown, found]) expect(page).not.toMatch(HIDDEN);
 });
