@@ -33,7 +33,7 @@ import { answer, auditEventOf, collect, withBy, type CommandOutput, type StoreWo
 import { download } from './download.ts';
 import { currenciesOf, currencyFlag, dayFlag, merchantsOf, monthFlag } from './flags.ts';
 import { counted, lines } from './output/text.ts';
-import { getAccountMonth, getWorkbook, openLines } from './statements-of-month.ts';
+import { delivered, getAccountMonth, getWorkbook, openLines } from './statements-of-month.ts';
 
 export function addStatementsGetCommand(statements: Command): void {
   withBy(statements.command('get'))
@@ -206,14 +206,7 @@ function olderThan(found: StatementRow, before: StatementRow): StatementRow {
 
 async function dayChanges(flags: GetFlags, changes: DayChanges): Promise<CommandOutput | null> {
   const { read, name, ...document } = changes;
-  const text = changesText(changes);
-  if (flags.stdout === true) {
-    for await (const part of read()) process.stdout.write(part);
-    process.stderr.write(`${text}\n`);
-    return null;
-  }
-  const path = await download(read(), flags.out, name);
-  return { document: { ...document, path }, text: lines(path, text) };
+  return delivered(flags, { name, bytes: read(), text: changesText(changes), document });
 }
 
 const changesText = ({ account, day, since, revision, added, reversed }: DayChanges): string =>
@@ -252,14 +245,10 @@ async function getMonthChanges(flags: GetFlags, since: string, month: Month, sel
         `and ${changes.length - CHANGES_SHOWN_MAX} more days, which the ZIP lists`,
       changes.length === 0 && `nothing of ${month.name} changed since close ${number}`,
     );
-    if (flags.stdout === true) {
-      for await (const chunk of bytes) process.stdout.write(chunk);
-      process.stderr.write(`${text}\n`);
-      return null;
-    }
-    const path = await download(bytes, ...placeOf(flags, month, `-since-close${number}`));
+    const [out, name] = placeOf(flags, month, `-since-close${number}`);
     const days = changes.map(({ read: _, ...one }) => one);
-    return { document: { path, month: month.name, close: number, changes: days }, text: lines(path, text) };
+    const document = { month: month.name, close: number, changes: days };
+    return delivered({ ...flags, out }, { name, bytes, text, document });
   });
 }
 

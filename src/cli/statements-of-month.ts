@@ -100,7 +100,8 @@ const recordDownload = (
   return recordAuditEvent(db, auditEventOf(self, subject, note), now());
 };
 
-async function delivered(
+/** Prints a file, or puts it into its folder; what is said of it goes with it. */
+export async function delivered(
   { out, stdout }: Destination,
   { name, bytes, text, document }: MadeFile,
 ): Promise<CommandOutput | null> {
