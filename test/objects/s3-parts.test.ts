@@ -154,6 +154,7 @@ describe('an upload in parts', () => {
 
   test('sends two parts at a time, never more, and completes them in order', async () => {
     const store = await opened();
+    const first = Promise.withResolvers<undefined>();
     const second = Promise.withResolvers<undefined>();
     let inFlight = 0;
     let inFlightMax = 0;
@@ -161,9 +162,14 @@ describe('an upload in parts', () => {
       if (!what.startsWith('part')) return;
       inFlight += 1;
       inFlightMax = Math.max(inFlightMax, inFlight);
-      if (what === 'part 2') second.resolve(undefined);
+      if (what === 'part 2') {
+        second.resolve(undefined);
+        // They may arrive in either order.
+        await first.promise;
+      }
       // The first part ends after the second one.
       if (what === 'part 1') {
+        first.resolve(undefined);
         await second.promise;
         while (!events.includes('part 2 answered')) await new Promise(setImmediate);
       }
