@@ -2,6 +2,7 @@
 import type { MonthFormat, StatementFormat } from '../statements/formats/format.ts';
 import { alerts } from './alerts/option.ts';
 import { beneficiaries } from './beneficiaries/option.ts';
+import { books } from './books/option.ts';
 import { close } from './close/option.ts';
 import { embedded } from './embedded/option.ts';
 import { formats } from './formats/option.ts';
@@ -19,6 +20,7 @@ import { signing } from './signing/option.ts';
 export const OPTIONS: readonly Option[] = [
   // In the order in which `daybook --help` has their commands.
   close,
+  books,
   queue,
   alerts,
   reference,

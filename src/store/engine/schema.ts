@@ -516,6 +516,268 @@ export interface Beneficiary {
   status: Generated<string>;
 }
 
+export interface BookDay {
+  /**
+   * The same of entries that only own books have.
+   */
+  book_open: Generated<string>;
+  /**
+   * Sum of the own entries of the day.
+   */
+  book_total: Generated<string>;
+  /**
+   * Currency code of the account.
+   */
+  currency: string;
+  /**
+   * The business day.
+   */
+  day: string;
+  /**
+   * Sum of the differences of the matches that are complete on the day.
+   */
+  difference: Generated<string>;
+  /**
+   * Own entries of the day changed since they were matched last.
+   */
+  is_changed: Generated<boolean>;
+  /**
+   * What the day adds to the entries that only the ledger has: those of the day that are not matched by its end, less those of earlier days whose match is complete on it.
+   */
+  ledger_open: Generated<string>;
+  /**
+   * Sum of the ledger's entries of the day.
+   */
+  ledger_total: Generated<string>;
+  /**
+   * The fingerprint in day_entries of the ledger's entries that were matched last. Null where none were.
+   */
+  matched_fingerprint: string | null;
+  /**
+   * The platform's number of the merchant.
+   */
+  merchant_no: string;
+}
+
+export interface BookEntry {
+  /**
+   * Exact, in units of the currency: a credit above zero, a debit below.
+   */
+  amount: string;
+  /**
+   * The book that holds it.
+   */
+  book: string;
+  /**
+   * When it was booked. Null where the book names the day alone.
+   */
+  booked_at: Date | null;
+  /**
+   * Currency code.
+   */
+  currency: string;
+  /**
+   * Business day in the platform's zone.
+   */
+  day: string;
+  /**
+   * Earlier versions, oldest first. Null where there is none.
+   */
+  earlier: Json | null;
+  /**
+   * Number of the row, counting up.
+   */
+  id: Generated<number>;
+  /**
+   * The import that last changed it.
+   */
+  import_id: number;
+  /**
+   * The platform's number of the merchant.
+   */
+  merchant_no: string;
+  /**
+   * Text as the book has it, or empty.
+   */
+  note: string;
+  /**
+   * The book's own number of the entry.
+   */
+  number: string;
+  /**
+   * Reference as the book has it, or empty.
+   */
+  reference: string;
+  /**
+   * The parts of the reference that may be a batch number.
+   */
+  reference_keys: string[];
+  /**
+   * Kind of entry as the book has it, or empty.
+   */
+  type: string;
+  /**
+   * Which version of its content this is, from 1.
+   */
+  version: Generated<number>;
+  /**
+   * The import that no longer held it. Null while the book holds it.
+   */
+  withdrawn_import_id: number | null;
+}
+
+export interface BookImport {
+  /**
+   * How many entries were new.
+   */
+  added: number;
+  /**
+   * Who imported it, and when.
+   */
+  audit_event_id: number;
+  /**
+   * The name of the book: one source of own entries, for example an ERP.
+   */
+  book: string;
+  /**
+   * How many entries got another version.
+   */
+  changed: number;
+  /**
+   * SHA-256 of what was read, in hex.
+   */
+  content_sha256: string;
+  /**
+   * First day that the import covers: an entry of these days that it does not hold is withdrawn. Null where it covers none.
+   */
+  first_day: string | null;
+  /**
+   * Number of the import, counting up.
+   */
+  id: Generated<number>;
+  /**
+   * Last day that the import covers.
+   */
+  last_day: string | null;
+  /**
+   * The platform's number of the merchant.
+   */
+  merchant_no: string;
+  /**
+   * How many rows were read.
+   */
+  rows_read: number;
+  /**
+   * The file's name, or the name of the query. Never an address or a secret.
+   */
+  source: string;
+  /**
+   * How many rows could not be read.
+   */
+  unreadable: number;
+  /**
+   * How many entries it does not hold any more.
+   */
+  withdrawn: number;
+}
+
+export interface BookMatch {
+  /**
+   * Who approved it. Null where no approval was needed, or none is given yet.
+   */
+  approved_event_id: number | null;
+  /**
+   * Who made it and why. Null where a rule did.
+   */
+  audit_event_id: number | null;
+  /**
+   * The latest day of its entries.
+   */
+  complete_on: string;
+  /**
+   * Currency code.
+   */
+  currency: string;
+  /**
+   * The ledger's sum less the book's, in units of the currency.
+   */
+  difference: string;
+  /**
+   * What the difference is, for example fee. Null where there is none.
+   */
+  difference_type: string | null;
+  /**
+   * Number of the match, counting up.
+   */
+  id: Generated<number>;
+  /**
+   * When it was made.
+   */
+  made_at: Date;
+  /**
+   * The platform's number of the merchant.
+   */
+  merchant_no: string;
+  /**
+   * The rule that made it: reference, same-day, near-day, sum, tolerance; by-hand or write-off where a person did.
+   */
+  rule: string;
+  /**
+   * Another person has to approve it. Until then its entries count as unmatched.
+   */
+  waits_for_approval: Generated<boolean>;
+}
+
+export interface BookMatchEntry {
+  /**
+   * Its amount when it was matched: a credit above zero, a debit below.
+   */
+  amount: string;
+  /**
+   * The platform's number of the ledger's entry. Null for an entry of a book.
+   */
+  batch_no: string | null;
+  /**
+   * The entry of a book. Null for an entry of the ledger.
+   */
+  book_entry_id: number | null;
+  /**
+   * Currency code.
+   */
+  currency: string;
+  /**
+   * Its day when it was matched.
+   */
+  day: string;
+  /**
+   * The match.
+   */
+  match_id: number;
+  /**
+   * The platform's number of the merchant.
+   */
+  merchant_no: string;
+}
+
+export interface BookUnreadable {
+  /**
+   * The import.
+   */
+  import_id: number;
+  /**
+   * Line of the file, from 1.
+   */
+  line: number;
+  /**
+   * The row as it came.
+   */
+  raw: string;
+  /**
+   * Why it cannot be read, as a sentence.
+   */
+  reason: string;
+}
+
 export interface CertifiedSpan {
   /**
    * The currency that was read; '' where every currency was.
@@ -1852,6 +2114,12 @@ export interface DB {
   artifact: Artifact;
   audit_event: AuditEvent;
   beneficiary: Beneficiary;
+  book_day: BookDay;
+  book_entry: BookEntry;
+  book_import: BookImport;
+  book_match: BookMatch;
+  book_match_entry: BookMatchEntry;
+  book_unreadable: BookUnreadable;
   certified_span: CertifiedSpan;
   changed_day: ChangedDay;
   continuity_break: ContinuityBreak;
