@@ -12,6 +12,7 @@ CREATE TABLE book_import (
   rows_read bigint NOT NULL,
   added bigint NOT NULL,
   changed bigint NOT NULL,
+  returned bigint NOT NULL,
   withdrawn bigint NOT NULL,
   unreadable bigint NOT NULL
 );
@@ -22,8 +23,11 @@ CREATE TABLE book_unreadable (
   line bigint NOT NULL,
   reason text NOT NULL,
   raw text NOT NULL,
+  number text COLLATE "C",
+  answered_import_id bigint REFERENCES book_import (id),
   PRIMARY KEY (import_id, line)
 );
+CREATE INDEX book_unreadable_open ON book_unreadable (import_id) WHERE answered_import_id IS NULL;
 
 CREATE TABLE book_entry (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -101,6 +105,7 @@ COMMENT ON COLUMN book_import.last_day IS 'Last day that the import covers.';
 COMMENT ON COLUMN book_import.rows_read IS 'How many rows were read.';
 COMMENT ON COLUMN book_import.added IS 'How many entries were new.';
 COMMENT ON COLUMN book_import.changed IS 'How many entries got another version.';
+COMMENT ON COLUMN book_import.returned IS 'How many entries it holds again that an earlier import did not hold.';
 COMMENT ON COLUMN book_import.withdrawn IS 'How many entries it does not hold any more.';
 COMMENT ON COLUMN book_import.unreadable IS 'How many rows could not be read.';
 COMMENT ON TABLE book_unreadable IS 'Rows of an import that could not be read as an entry.';
@@ -108,6 +113,8 @@ COMMENT ON COLUMN book_unreadable.import_id IS 'The import.';
 COMMENT ON COLUMN book_unreadable.line IS 'Line of the file, from 1.';
 COMMENT ON COLUMN book_unreadable.reason IS 'Why it cannot be read, as a sentence.';
 COMMENT ON COLUMN book_unreadable.raw IS 'The row as it came.';
+COMMENT ON COLUMN book_unreadable.number IS 'The book''s own number of the entry. Null where that cannot be read.';
+COMMENT ON COLUMN book_unreadable.answered_import_id IS 'The later import that read the entry, or all days of this import again. Null while the row is open.';
 COMMENT ON TABLE book_entry IS 'Entries of merchants'' own books in their latest version.';
 COMMENT ON COLUMN book_entry.id IS 'Number of the row, counting up.';
 COMMENT ON COLUMN book_entry.merchant_no IS 'The platform''s number of the merchant.';

@@ -29,6 +29,12 @@ GRANT SELECT, INSERT, DELETE ON month_preparation TO daybook_job;
 -- A close that was made before there was a signing key is signed later.
 GRANT UPDATE (signature, reopened_event_id) ON month_close TO daybook_job;
 GRANT SELECT ON changed_day TO daybook_job;
+-- Imports and entries of own books are never deleted. A later import answers a row that could not be read.
+GRANT SELECT, INSERT ON book_import, book_unreadable TO daybook_job;
+GRANT UPDATE (answered_import_id) ON book_unreadable TO daybook_job;
+GRANT SELECT, INSERT, UPDATE ON book_entry TO daybook_job;
+-- Matches are undone, and days without entries go.
+GRANT SELECT, INSERT, UPDATE, DELETE ON book_match, book_match_entry, book_day TO daybook_job;
 -- Certificates are replaced by newer ones. Missing entries are deleted once done.
 GRANT SELECT, INSERT, UPDATE, DELETE ON sync_window, absent_entry TO daybook_job;
 -- Alerts wait to be sent. Conditions that are over, and events of tokens that work again, are deleted.

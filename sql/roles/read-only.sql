@@ -22,6 +22,12 @@ GRANT SELECT (
   id, merchant_no, batch_no, reason, fingerprint, span, begin_ms, end_ms, first_seen_at, run_id, released_at, acknowledged_at, note,
   occurrences, currency
 ) ON quarantined_entry TO daybook_read_only;
+-- The same of own books: no text that the merchant wrote.
+GRANT SELECT ON book_import, book_match, book_match_entry, book_day TO daybook_read_only;
+GRANT SELECT (import_id, line, reason, answered_import_id) ON book_unreadable TO daybook_read_only;
+GRANT SELECT (
+  id, merchant_no, book, number, currency, day, booked_at, amount, reference_keys, type, version, import_id, withdrawn_import_id
+) ON book_entry TO daybook_read_only;
 GRANT SELECT (merchant_no, status, added_at, joined_at) ON merchant TO daybook_read_only;
 -- How the queue stands, where DAYBOOK_WORKERS=queue.
 DO $$ BEGIN

@@ -101,7 +101,9 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
   // The functions of the queue have no more rights than who calls them.
   '': ['CONNECT: database', 'EXECUTE: functions of daybook_queue', 'USAGE: schema public'],
   daybook_read_only: [
-    'SELECT: absent_entry, account_day, alert, alert_condition, alert_delivery, artifact, audit_event, certified_span, ' +
+    'SELECT: absent_entry, account_day, alert, alert_condition, alert_delivery, artifact, audit_event, book_day, book_entry (amount, book, booked_at, currency, day, id, ' +
+      'import_id, merchant_no, number, reference_keys, type, version, withdrawn_import_id), book_import, book_match, ' +
+      'book_match_entry, book_unreadable (answered_import_id, import_id, line, reason), certified_span, ' +
       'changed_day, continuity_break, day_entries, daybook_account_days, daybook_coverage, daybook_open_breaks, ' +
       'daybook_queue.job, daybook_statements, event, installation, kysely_migration, lateness_count, lease, ledger_cursor, ' +
       'ledger_entry, ledger_entry_version, merchant (added_at, joined_at, merchant_no, status), month_close, ' +
@@ -132,19 +134,19 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
     'USAGE: schema public',
   ],
   daybook_job: [
-    'DELETE, INSERT, SELECT, UPDATE: absent_entry, alert, alert_condition, alert_delivery, daybook_queue.bam, ' +
+    'DELETE, INSERT, SELECT, UPDATE: absent_entry, alert, alert_condition, alert_delivery, book_day, book_match, book_match_entry, daybook_queue.bam, ' +
       'daybook_queue.job, daybook_queue.job_common, daybook_queue.job_dependency, daybook_queue.queue, ' +
       'daybook_queue.queue_stats, daybook_queue.schedule, daybook_queue.subscription, daybook_queue.version, ' +
       'daybook_queue.warning, event, sync_window',
     'DELETE, INSERT, SELECT: month_preparation',
     'EXECUTE: functions of daybook_queue',
-    'INSERT, SELECT, UPDATE: account_day, artifact, certified_span, continuity_break, day_entries, lateness_count, lease, ' +
+    'INSERT, SELECT, UPDATE: account_day, artifact, book_entry, certified_span, continuity_break, day_entries, lateness_count, lease, ' +
       'ledger_cursor, ledger_entry, ledger_entry_version, merchant, platform_hold, quarantined_entry, reference_item, ' +
       'reference_list, run, statement, task',
-    'INSERT, SELECT: month_close, secret_key_check',
+    'INSERT, SELECT: book_import, book_unreadable, month_close, secret_key_check',
     'INSERT: audit_event (assigned_to, at, by_whom, command, due_on, note, subject)',
     'SELECT: audit_event, changed_day, installation, kysely_migration, kysely_migration_lock',
-    'UPDATE: installation (clock_off, clock_off_at, id, nights_checked_at, runs_checked_at, store_turn, store_turn_next), month_close (reopened_event_id, signature)',
+    'UPDATE: book_unreadable (answered_import_id), installation (clock_off, clock_off_at, id, nights_checked_at, runs_checked_at, store_turn, store_turn_next), month_close (reopened_event_id, signature)',
     'USAGE: backfill_number, range_number, repeat_number, schema daybook_queue, schema public',
   ],
   daybook_prune: [

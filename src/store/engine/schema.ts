@@ -666,6 +666,7 @@ export interface BookImport {
   /**
    * How many rows were read.
    */
+  returned: number;
   rows_read: number;
   /**
    * The file's name, or the name of the query. Never an address or a secret.
@@ -760,6 +761,7 @@ export interface BookMatchEntry {
 }
 
 export interface BookUnreadable {
+  answered_import_id: number | null;
   /**
    * The import.
    */
@@ -771,6 +773,7 @@ export interface BookUnreadable {
   /**
    * The row as it came.
    */
+  number: string | null;
   raw: string;
   /**
    * Why it cannot be read, as a sentence.
