@@ -49,6 +49,7 @@ CREATE TABLE book_entry (
 );
 CREATE UNIQUE INDEX book_entry_number ON book_entry (merchant_no, book, number);
 CREATE INDEX book_entry_on_day ON book_entry (merchant_no, currency, day) WHERE withdrawn_import_id IS NULL;
+CREATE INDEX book_entry_keys ON book_entry USING gin (reference_keys) WHERE withdrawn_import_id IS NULL AND reference_keys <> '{}';
 
 CREATE TABLE book_match (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -64,19 +65,26 @@ CREATE TABLE book_match (
   waits_for_approval boolean NOT NULL DEFAULT false
 );
 
+CREATE INDEX book_match_complete ON book_match (merchant_no, currency, complete_on);
+
 CREATE TABLE book_match_entry (
-  match_id bigint NOT NULL REFERENCES book_match (id) ON DELETE CASCADE,
+  match_id bigint REFERENCES book_match (id) ON DELETE SET NULL,
   merchant_no text COLLATE "C" NOT NULL,
   currency text COLLATE "C" NOT NULL,
   batch_no text COLLATE "C",
   book_entry_id bigint REFERENCES book_entry (id),
   day date NOT NULL,
   amount numeric NOT NULL,
+  version integer NOT NULL,
+  named text[] COLLATE "C",
   CHECK ((batch_no IS NULL) <> (book_entry_id IS NULL))
 );
 CREATE UNIQUE INDEX book_match_entry_ledger ON book_match_entry (merchant_no, batch_no) WHERE batch_no IS NOT NULL;
 CREATE UNIQUE INDEX book_match_entry_book ON book_match_entry (book_entry_id) WHERE book_entry_id IS NOT NULL;
-CREATE INDEX book_match_entry_match ON book_match_entry (match_id);
+CREATE INDEX book_match_entry_match ON book_match_entry (match_id) WHERE match_id IS NOT NULL;
+CREATE INDEX book_match_entry_open ON book_match_entry (merchant_no, currency, day) WHERE match_id IS NULL;
+CREATE INDEX book_match_entry_day ON book_match_entry (merchant_no, currency, day);
+CREATE INDEX book_match_entry_amount ON book_match_entry (merchant_no, currency, amount, day);
 
 CREATE TABLE book_day (
   merchant_no text COLLATE "C" NOT NULL,
@@ -144,14 +152,16 @@ COMMENT ON COLUMN book_match.made_at IS 'When it was made.';
 COMMENT ON COLUMN book_match.audit_event_id IS 'Who made it and why. Null where a rule did.';
 COMMENT ON COLUMN book_match.approved_event_id IS 'Who approved it. Null where no approval was needed, or none is given yet.';
 COMMENT ON COLUMN book_match.waits_for_approval IS 'Another person has to approve it. Until then its entries count as unmatched.';
-COMMENT ON TABLE book_match_entry IS 'The entries of each match. An entry is in one match at most.';
-COMMENT ON COLUMN book_match_entry.match_id IS 'The match.';
+COMMENT ON TABLE book_match_entry IS 'Each entry of the ledger and of own books that matching has seen, with its match. An entry is in one match at most.';
+COMMENT ON COLUMN book_match_entry.match_id IS 'The match. Null while the entry is unmatched.';
 COMMENT ON COLUMN book_match_entry.merchant_no IS 'The platform''s number of the merchant.';
 COMMENT ON COLUMN book_match_entry.currency IS 'Currency code.';
 COMMENT ON COLUMN book_match_entry.batch_no IS 'The platform''s number of the ledger''s entry. Null for an entry of a book.';
 COMMENT ON COLUMN book_match_entry.book_entry_id IS 'The entry of a book. Null for an entry of the ledger.';
 COMMENT ON COLUMN book_match_entry.day IS 'Its day when it was matched.';
 COMMENT ON COLUMN book_match_entry.amount IS 'Its amount when it was matched: a credit above zero, a debit below.';
+COMMENT ON COLUMN book_match_entry.version IS 'Version of the entry when it was matched; 0 where a decision by hand has to be taken in.';
+COMMENT ON COLUMN book_match_entry.named IS 'Of an own entry that is unmatched though it names entries of the ledger: their batch numbers. Of the entries so named: empty. Null of any other.';
 COMMENT ON TABLE book_day IS 'What is matched and what is open of each account and day with entries on either side.';
 COMMENT ON COLUMN book_day.merchant_no IS 'The platform''s number of the merchant.';
 COMMENT ON COLUMN book_day.currency IS 'Currency code of the account.';

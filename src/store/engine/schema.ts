@@ -751,13 +751,21 @@ export interface BookMatchEntry {
    */
   day: string;
   /**
-   * The match.
+   * The match. Null while the entry is unmatched.
    */
-  match_id: number;
+  match_id: number | null;
   /**
    * The platform's number of the merchant.
    */
   merchant_no: string;
+  /**
+   * Of an own entry that is unmatched though it names entries of the ledger: their batch numbers. Of the entries so named: empty. Null of any other.
+   */
+  named: string[] | null;
+  /**
+   * Version of the entry when it was matched; 0 where a decision by hand has to be taken in.
+   */
+  version: number;
 }
 
 export interface BookUnreadable {
