@@ -91,6 +91,7 @@ CREATE TABLE book_day (
   currency text COLLATE "C" NOT NULL,
   day date NOT NULL,
   matched_fingerprint numeric,
+  matched_rules bigint,
   is_changed boolean NOT NULL DEFAULT true,
   ledger_total numeric NOT NULL DEFAULT 0,
   book_total numeric NOT NULL DEFAULT 0,
@@ -167,6 +168,7 @@ COMMENT ON COLUMN book_day.merchant_no IS 'The platform''s number of the merchan
 COMMENT ON COLUMN book_day.currency IS 'Currency code of the account.';
 COMMENT ON COLUMN book_day.day IS 'The business day.';
 COMMENT ON COLUMN book_day.matched_fingerprint IS 'The fingerprint in day_entries of the ledger''s entries that were matched last. Null where none were.';
+COMMENT ON COLUMN book_day.matched_rules IS 'A hash of the rules by which the day was matched last. Null where it never was.';
 COMMENT ON COLUMN book_day.is_changed IS 'Own entries of the day changed since they were matched last.';
 COMMENT ON COLUMN book_day.ledger_total IS 'Sum of the ledger''s entries of the day.';
 COMMENT ON COLUMN book_day.book_total IS 'Sum of the own entries of the day.';

@@ -554,6 +554,10 @@ export interface BookDay {
    */
   matched_fingerprint: string | null;
   /**
+   * A hash of the rules by which the day was matched last. Null where it never was.
+   */
+  matched_rules: number | null;
+  /**
    * The platform's number of the merchant.
    */
   merchant_no: string;
@@ -664,9 +668,12 @@ export interface BookImport {
    */
   merchant_no: string;
   /**
-   * How many rows were read.
+   * How many entries it holds again that an earlier import did not hold.
    */
   returned: number;
+  /**
+   * How many rows were read.
+   */
   rows_read: number;
   /**
    * The file's name, or the name of the query. Never an address or a secret.
@@ -769,6 +776,9 @@ export interface BookMatchEntry {
 }
 
 export interface BookUnreadable {
+  /**
+   * The later import that read the entry, or all days of this import again. Null while the row is open.
+   */
   answered_import_id: number | null;
   /**
    * The import.
@@ -779,9 +789,12 @@ export interface BookUnreadable {
    */
   line: number;
   /**
-   * The row as it came.
+   * The book's own number of the entry. Null where that cannot be read.
    */
   number: string | null;
+  /**
+   * The row as it came.
+   */
   raw: string;
   /**
    * Why it cannot be read, as a sentence.

@@ -1,0 +1,36 @@
+/** What the ledger and own books add up to, and what explains the difference, to the end of each day. */
+import type { Account, BusinessDay } from '../../ledger/entry.ts';
+import { type Db, rowsOf } from '../../store/engine/database.ts';
+
+/**
+ * All amounts are exact, in units of the currency, summed from the first entry to the end of the day:
+ * `ledger - book = onlyThere - onlyHere + difference`.
+ */
+export interface BookFigures {
+  readonly day: BusinessDay;
+  readonly ledger: string;
+  readonly book: string;
+  /** What the ledger's entries of complete matches add up to. */
+  readonly matched: string;
+  /** Entries that only the ledger has, so far. */
+  readonly onlyThere: string;
+  /** Entries that only own books have, so far. */
+  readonly onlyHere: string;
+  /** Differences of matches within their tolerance. */
+  readonly difference: string;
+}
+
+/** The figures of each day in [from, to] on which either side has entries; the first one includes all days before. */
+export const bookFigures = (
+  db: Db,
+  { merchantNo, currency }: Account,
+  from: BusinessDay,
+  to: BusinessDay,
+): Promise<BookFigures[]> => rowsOf(db)<BookFigures>`
+  SELECT * FROM (
+    SELECT day, sum(ledger_total) OVER days AS ledger, sum(book_total) OVER days AS book,
+      sum(ledger_total - ledger_open) OVER days AS matched, sum(ledger_open) OVER days AS "onlyThere",
+      sum(book_open) OVER days AS "onlyHere", sum(difference) OVER days AS difference
+    FROM book_day WHERE (merchant_no, currency) = (${merchantNo}, ${currency}) AND day <= ${to}::date
+    WINDOW days AS (ORDER BY day)
+  ) AS figures WHERE day >= ${from}::date ORDER BY day`;

@@ -1,0 +1,63 @@
+/**
+ * Matches a merchant's own books with the ledger. What is matched follows from the entries, the decisions of people and the rules
+ * alone, whatever was matched before: changed entries are matched again with those around them that they may decide on.
+ */
+import { sql } from 'kysely';
+import { type Db, type Trx, rowOf } from '../../store/engine/database.ts';
+import { IS_LEFT, matchAlike, matchLeft } from './match-rules.ts';
+import { storeMatches, type Stored } from './store-matches.ts';
+import type { MatchRules } from './types.ts';
+import { loadLeft, loadRows, type Scope } from './work-rows.ts';
+
+export interface MatchRequest {
+  readonly merchantNo: string;
+  readonly rules: MatchRules;
+  readonly now: Date;
+  /** The run that it is a part of, if it is. */
+  readonly runId?: number | null;
+  /** Matches every entry again. Left out: what changed, or everything where the rules changed. */
+  readonly full?: boolean;
+}
+
+export interface MatchReport extends Stored {
+  /** Account days whose entries changed. */
+  readonly days: number;
+  readonly isFull: boolean;
+}
+
+/**
+ * Brings the matches and the figures up to date, in one transaction. Reads the ledger, and writes nothing of it. Where nothing
+ * changed, it costs a few small statements.
+ */
+export const matchBooks = (db: Db, request: MatchRequest): Promise<MatchReport> =>
+  db.transaction().execute((trx) => matchIn(trx, request));
+
+/** The same as a part of a transaction. It may be called once in one. */
+export async function matchIn(trx: Trx, request: MatchRequest): Promise<MatchReport> {
+  const { merchantNo, rules, now, runId = null } = request;
+  await sql`SELECT pg_advisory_xact_lock(hashtextextended(${`daybook books ${merchantNo}`}, 0))`.execute(trx);
+  await sql`SELECT set_config('work_mem', '64MB', true), set_config('jit', 'off', true)`.execute(trx);
+  const rulesHash = JSON.stringify([
+    rules.rules,
+    rules.days,
+    rules.sumEntriesMax,
+    [...rules.tolerances].toSorted(),
+  ]);
+  const isFull = (request.full ?? false) || (await needsAll(trx, merchantNo, rulesHash));
+  const scope: Scope = { trx, merchantNo, days: rules.days, isFull };
+  if (!(await loadRows(scope)))
+    return { days: 0, isFull, made: [], undone: { byHand: 0, byRule: 0 }, entries: 0 };
+  await matchAlike(scope, rules);
+  await loadLeft(scope, IS_LEFT);
+  await matchLeft(scope, rules);
+  const { days } = await rowOf(trx)<{ days: number }>`SELECT count(*)::int AS days FROM bk_day`;
+  return { days, isFull, ...(await storeMatches(scope, rules, { now, runId, rulesHash })) };
+}
+
+/** Whether other rules are in use than those of the last matching, or there was none. */
+async function needsAll(trx: Trx, merchantNo: string, rulesHash: string): Promise<boolean> {
+  const { isNew } = await rowOf(trx)<{ isNew: boolean }>`
+    SELECT NOT EXISTS (SELECT FROM book_match_entry WHERE merchant_no = ${merchantNo})
+      OR EXISTS (SELECT FROM book_day WHERE merchant_no = ${merchantNo} AND matched_rules <> hashtextextended(${rulesHash}, 0)) AS "isNew"`;
+  return isNew;
+}

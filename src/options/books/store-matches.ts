@@ -1,0 +1,183 @@
+/** Stores what the rules found: new matches, entries with their match, and each day's figures. What stays the same is not written. */
+import { sql, type RawBuilder } from 'kysely';
+import { eventRows, type NewEvent } from '../../store/events.ts';
+import { rowOf, rowsOf } from '../../store/engine/database.ts';
+import { toleranceRows } from './match-rules.ts';
+import type { MatchRules } from './types.ts';
+import { BY_PERSON, REACH, run, type Scope } from './work-rows.ts';
+
+/** Rows about which the rules decided: at the edge of what was loaded, others decide. */
+const DECIDED = ({ days, isFull }: Scope) => sql`
+  CREATE TEMPORARY TABLE bk_decided ON COMMIT DROP AS
+  SELECT id AS row_id FROM bk_row WHERE NOT coalesce(${BY_PERSON}, false) AND (${isFull}
+    OR reach <= ${REACH.amount * days} AND (EXISTS (SELECT FROM bk_held WHERE row_id = bk_row.id)
+      OR EXISTS (SELECT FROM bk_made WHERE row_id = bk_row.id AND bk_made.rule IN ('reference', 'same-day', 'near-day')))
+    ${
+      isFull
+        ? sql``
+        : sql`OR EXISTS (SELECT FROM bk_zone WHERE bk_zone.currency = bk_row.currency AND day BETWEEN first AND last)
+      AND EXISTS (SELECT FROM bk_open WHERE bk_open.id = bk_row.id)`
+    })`;
+
+const GROUPS_DECIDED = sql`DELETE FROM bk_made WHERE group_id NOT IN (
+  SELECT group_id FROM bk_made JOIN bk_decided ON bk_decided.row_id = bk_made.row_id)`;
+
+/** Each group with its match: the one that it is already, or a new one. */
+const GROUPS = (rules: MatchRules) => sql`
+  CREATE TEMPORARY TABLE bk_group ON COMMIT DROP AS
+  WITH made AS (
+    SELECT group_id, bk_made.rule, min(currency) AS currency, sum(CASE WHEN is_book THEN -amount ELSE amount END) AS difference,
+      max(day) AS complete_on, count(*) AS entries,
+      CASE WHEN count(match_id) = count(*) AND min(match_id) = max(match_id) AND NOT bool_or(is_moved) THEN min(match_id) END AS before
+    FROM bk_made JOIN bk_row ON bk_row.id = bk_made.row_id GROUP BY group_id, bk_made.rule
+  ), typed AS (
+    SELECT made.*, CASE WHEN difference <> 0 THEN tolerance.type END AS difference_type
+    FROM made LEFT JOIN ${toleranceRows(rules)} ON tolerance.currency = made.currency
+  )
+  SELECT typed.*, old.id IS NULL AS is_new, coalesce(old.id, nextval('book_match_id_seq')) AS match_id
+  FROM typed LEFT JOIN book_match AS old ON old.id = before AND old.rule = typed.rule
+    AND old.difference_type IS NOT DISTINCT FROM typed.difference_type
+    AND (SELECT count(*) FROM book_match_entry WHERE match_id = before) = entries`;
+
+/** Matches whose entries were matched again and are not in the same group as before. */
+const OVER = sql`
+  CREATE TEMPORARY TABLE bk_over ON COMMIT DROP AS
+  SELECT match_id FROM (
+    SELECT match_id FROM bk_row JOIN bk_decided ON row_id = id WHERE match_id IS NOT NULL UNION SELECT match_id FROM bk_gone
+    WHERE match_id IS NOT NULL
+  ) AS before WHERE match_id NOT IN (SELECT match_id FROM bk_group WHERE NOT is_new)`;
+
+const WRITTEN = sql`
+  CREATE TEMPORARY TABLE bk_write ON COMMIT DROP AS
+  SELECT bk_row.*, bk_group.match_id AS new_match_id, bk_held.named AS new_named
+  FROM bk_row JOIN bk_decided ON bk_decided.row_id = bk_row.id LEFT JOIN bk_made ON bk_made.row_id = bk_row.id
+  LEFT JOIN bk_group ON bk_group.group_id = bk_made.group_id LEFT JOIN bk_held ON bk_held.row_id = bk_row.id
+  WHERE is_changed OR NOT is_known OR bk_row.match_id IS DISTINCT FROM bk_group.match_id OR bk_row.named IS DISTINCT FROM bk_held.named
+  UNION ALL SELECT bk_row.*, match_id, NULL FROM bk_row WHERE ${BY_PERSON} AND is_changed`;
+
+const storeRows = ({ merchantNo }: Scope): readonly RawBuilder<unknown>[] => {
+  const values = sql`match_id = new_match_id, currency = bk_write.currency, day = bk_write.day, amount = bk_write.amount,
+    version = bk_write.version, named = new_named`;
+  return [
+    sql`DELETE FROM book_match WHERE id IN (SELECT match_id FROM bk_over)`,
+    sql`INSERT INTO book_match (id, merchant_no, currency, rule, difference, difference_type, complete_on, made_at) OVERRIDING SYSTEM VALUE
+      SELECT match_id, ${merchantNo}, currency, rule, difference, difference_type, complete_on, now() FROM bk_group WHERE is_new`,
+    sql`DELETE FROM book_match_entry USING bk_gone WHERE book_match_entry.merchant_no = ${merchantNo}
+      AND book_match_entry.batch_no = bk_gone.batch_no`,
+    sql`DELETE FROM book_match_entry USING bk_gone WHERE book_match_entry.book_entry_id = bk_gone.book_entry_id`,
+    sql`UPDATE book_match_entry AS known SET ${values} FROM bk_write
+      WHERE is_known AND known.merchant_no = ${merchantNo} AND known.batch_no = bk_write.batch_no`,
+    sql`UPDATE book_match_entry AS known SET ${values} FROM bk_write
+      WHERE is_known AND known.book_entry_id = bk_write.book_entry_id`,
+    sql`INSERT INTO book_match_entry (match_id, merchant_no, currency, batch_no, book_entry_id, day, amount, version, named)
+      SELECT new_match_id, ${merchantNo}, currency, batch_no, book_entry_id, day, amount, version, new_named
+      FROM bk_write WHERE NOT is_known`,
+  ];
+};
+
+/**
+ * A day's share of what only one side has is what its entries add up to, less what the matches that are complete on it hold.
+ */
+const FIGURES = ({ merchantNo }: Scope, rulesHash: string): readonly RawBuilder<unknown>[] => [
+  sql`CREATE TEMPORARY TABLE bk_figure_day ON COMMIT DROP AS
+    SELECT currency, day FROM bk_day UNION SELECT currency, day FROM bk_write UNION SELECT currency, day FROM bk_touch`,
+  sql`ANALYZE bk_figure_day`,
+  sql`INSERT INTO book_day AS known (merchant_no, currency, day, matched_fingerprint, matched_rules, is_changed, ledger_total, book_total, ledger_open,
+      book_open, difference)
+    SELECT ${merchantNo}, currency, day, fingerprint, hashtextextended(${rulesHash}, 0), false, ledger_total, book_total, ledger_total - ledger_matched,
+      book_total - book_matched, difference
+    FROM bk_figure_day AS own LEFT JOIN bk_day USING (currency, day)
+    CROSS JOIN LATERAL (
+      SELECT coalesce(sum(amount) FILTER (WHERE batch_no IS NOT NULL), 0) AS ledger_total,
+        coalesce(sum(amount) FILTER (WHERE batch_no IS NULL), 0) AS book_total
+      FROM book_match_entry AS entry WHERE (entry.merchant_no, entry.currency, entry.day) = (${merchantNo}, own.currency, own.day)
+    ) AS total
+    CROSS JOIN LATERAL (
+      SELECT coalesce(sum(entry.amount) FILTER (WHERE batch_no IS NOT NULL), 0) AS ledger_matched,
+        coalesce(sum(entry.amount) FILTER (WHERE batch_no IS NULL), 0) AS book_matched
+      FROM book_match AS made JOIN book_match_entry AS entry ON entry.match_id = made.id
+      WHERE (made.merchant_no, made.currency, made.complete_on) = (${merchantNo}, own.currency, own.day) AND NOT waits_for_approval
+    ) AS matched
+    CROSS JOIN LATERAL (
+      SELECT coalesce(sum(made.difference), 0) AS difference FROM book_match AS made
+      WHERE (made.merchant_no, made.currency, made.complete_on) = (${merchantNo}, own.currency, own.day) AND NOT waits_for_approval
+    ) AS differences
+    ON CONFLICT (merchant_no, currency, day) DO UPDATE SET
+      matched_fingerprint = coalesce(excluded.matched_fingerprint, known.matched_fingerprint), matched_rules = excluded.matched_rules,
+      is_changed = known.is_changed AND excluded.matched_fingerprint IS NULL, ledger_total = excluded.ledger_total,
+      book_total = excluded.book_total, ledger_open = excluded.ledger_open, book_open = excluded.book_open, difference = excluded.difference`,
+];
+
+/** Throws if a day's figures do not explain each other: a fault of daybook's own. The matching is rolled back. */
+async function assertIdentity({ trx, merchantNo }: Scope): Promise<void> {
+  const [wrong] = await rowsOf(trx)<{ currency: string; day: string }>`
+    SELECT currency, day FROM book_day JOIN bk_figure_day USING (currency, day)
+    WHERE merchant_no = ${merchantNo} AND ledger_total - book_total <> ledger_open - book_open + difference LIMIT 1`;
+  if (wrong !== undefined)
+    throw new Error(
+      `merchant ${merchantNo}: figures of ${wrong.currency} on ${wrong.day} do not explain the difference`,
+    );
+}
+
+export interface Undone {
+  /** Matches of people that were undone, as their entries changed. */
+  readonly byHand: number;
+  /** Entries that a rule had matched and that are unmatched now. */
+  readonly byRule: number;
+}
+
+/** Reports what was matched before and is not now. */
+async function reportUndone({ trx, merchantNo }: Scope, now: Date, runId: number | null): Promise<Undone> {
+  const byHand = await rowsOf(trx)<{ id: number; rule: string; currency: string; isGone: boolean }>`
+    SELECT id, rule, currency, is_gone AS "isGone" FROM bk_undone JOIN book_match ON id = match_id ORDER BY id`;
+  const byRule = await rowsOf(trx)<{ currency: string; entries: number }>`
+    SELECT currency, count(*)::int AS entries FROM bk_write
+    WHERE match_id IS NOT NULL AND new_match_id IS NULL AND match_id NOT IN (SELECT match_id FROM bk_undone) GROUP BY currency`;
+  const events = [
+    ...byHand.map(({ id, ...data }) => ({ subject: `match ${id}`, data: { byHand: true, ...data } })),
+    ...byRule.map(({ currency, entries }) => ({
+      subject: `${currency} ${now.toISOString()}`,
+      data: { byHand: false, currency, entries },
+    })),
+  ].map((event): NewEvent => ({ kind: 'unmatched', merchantNo, ...event }));
+  if (events.length > 0)
+    await sql`INSERT INTO event (kind, merchant_no, subject, data, run_id, at)
+      SELECT sent.*, ${runId}::bigint, ${now}::timestamptz FROM ${eventRows(events)}
+      ON CONFLICT (kind, merchant_no, subject) DO NOTHING`.execute(trx);
+  return { byHand: byHand.length, byRule: byRule.reduce((sum, { entries }) => sum + entries, 0) };
+}
+
+export interface Stored {
+  readonly made: readonly { readonly rule: string; readonly matches: number }[];
+  readonly undone: Undone;
+  /** Entries that were looked at. */
+  readonly entries: number;
+}
+
+export async function storeMatches(
+  scope: Scope,
+  rules: MatchRules,
+  {
+    now,
+    runId,
+    rulesHash,
+  }: { readonly now: Date; readonly runId: number | null; readonly rulesHash: string },
+): Promise<Stored> {
+  const { trx } = scope;
+  await run(
+    trx,
+    DECIDED(scope),
+    sql`ANALYZE bk_decided`,
+    GROUPS_DECIDED,
+    GROUPS(rules),
+    sql`ANALYZE bk_group`,
+  );
+  await run(trx, OVER, WRITTEN, sql`ANALYZE bk_write`);
+  const undone = await reportUndone(scope, now, runId);
+  await run(trx, ...storeRows(scope), ...FIGURES(scope, rulesHash));
+  await assertIdentity(scope);
+  const made = await rowsOf(trx)<{ rule: string; matches: number }>`
+    SELECT rule, count(*)::int AS matches FROM bk_group WHERE is_new GROUP BY rule`;
+  const { entries } = await rowOf(trx)<{ entries: number }>`SELECT count(*)::int AS entries FROM bk_row`;
+  return { made, undone, entries };
+}

@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { matchBooks } from '../../../src/options/books/match.ts';
+import type { MatchRules } from '../../../src/options/books/types.ts';
+import { emptyTables, freshDatabase, type ServerDatabase } from '../../support/database.ts';
+import { MERCHANT_NO, NOW, stateOf, writeBook, writeLedger, type SmallEntry } from './random-books.ts';
+
+let database: ServerDatabase;
+beforeAll(async () => {
+  database = await freshDatabase();
+});
+beforeEach(() => emptyTables(database.db));
+afterAll(() => database.close());
+
+export const RULES: MatchRules = {
+  rules: ['reference', 'same-day', 'near-day', 'sum', 'tolerance'],
+  days: 3,
+  sumEntriesMax: 6,
+  tolerances: new Map([['CNY', { max: '0.5', type: 'fee' }]]),
+};
+
+/** `B1 2 10.00 L1`: number, day, amount, and what it names. */
+const entries = (texts: readonly string[]): SmallEntry[] =>
+  texts.map((text) => {
+    const [number, day, amount, ...keys] = text.split(' ');
+    return { number: number!, day: Number(day), amount: amount!, keys };
+  });
+
+const matched = async (ledger: readonly string[], book: readonly string[], rules = RULES) => {
+  await writeLedger(database.db, entries(ledger));
+  await writeBook(database.db, entries(book));
+  await matchBooks(database.db, { merchantNo: MERCHANT_NO, rules, now: NOW });
+  return (await stateOf(database.db)).matches;
+};
+
+test.each([
+  ['one and one of a day', ['1 0 10'], ['1 0 10.00'], ['same-day 0 - 2026-03-01: L1 B1']],
+  ['a debit and a credit are not the same', ['1 0 10'], ['1 0 -10'], []],
+  ['days late', ['1 0 10'], ['1 3 10'], ['near-day 0 - 2026-03-04: L1 B1']],
+  ['too late', ['1 0 10'], ['1 4 10'], []],
+  ['two of one amount on a day', ['1 0 10', '2 0 10'], ['1 0 10', '2 0 10'], []],
+  ['a third one near makes a pair uncertain', ['1 0 10', '2 3 10'], ['1 0 10'], []],
+  ['and none that is farther', ['1 0 10', '2 4 10'], ['1 0 10'], ['same-day 0 - 2026-03-01: L1 B1']],
+  [
+    'pairs do not disturb each other',
+    ['1 0 10', '2 1 10'],
+    ['1 0 10', '2 1 10'],
+    ['same-day 0 - 2026-03-01: L1 B1', 'same-day 0 - 2026-03-02: L2 B2'],
+  ],
+  ['a reference far away', ['1 0 10'], ['1 60 10 1'], ['reference 0 - 2026-04-30: L1 B1']],
+  ['a reference with a fee', ['1 0 9.60'], ['1 0 10 1'], ['reference -0.4 fee 2026-03-01: L1 B1']],
+  ['a reference that does not agree holds', ['1 0 9'], ['1 0 10 1', '2 0 9'], []],
+  [
+    'several own entries name one',
+    ['1 0 10'],
+    ['1 0 4 1', '2 9 6 1'],
+    ['reference 0 - 2026-03-10: L1 B1 B2'],
+  ],
+  [
+    'one own entry names several',
+    ['1 0 4', '2 9 6'],
+    ['1 0 10 x 1 2'],
+    ['reference 0 - 2026-03-10: L1 L2 B1'],
+  ],
+  ['no star', ['1 0 4', '2 0 6'], ['1 0 4 1', '2 0 6 1 2'], []],
+  ['a sum', ['1 0 90000.00'], ['1 0 40000.17', '2 2 49999.83'], ['sum 0 - 2026-03-03: L1 B1 B2']],
+  [
+    'a sum of the ledger',
+    ['1 0 40000.17', '2 2 49999.83'],
+    ['1 0 90000.00'],
+    ['sum 0 - 2026-03-03: L1 L2 B1'],
+  ],
+  ['a sum that chance may explain', ['1 0 90'], ['1 0 40', '2 2 50'], []],
+  ['two sums', ['1 0 90000.00'], ['1 0 40000.17', '2 2 49999.83', '3 1 49999.83'], []],
+  ['two targets', ['1 0 90000.00', '2 1 90000.00'], ['1 0 40000.17', '2 2 49999.83'], []],
+  [
+    'a sum with an entry that has an equal one',
+    ['1 0 90000.00', '2 0 40000.17', '3 0 40000.17'],
+    ['1 0 40000.17', '2 2 49999.83'],
+    [],
+  ],
+  ['a fee of a credit', ['1 0 99.70'], ['1 1 100'], ['tolerance -0.3 fee 2026-03-02: L1 B1']],
+  ['a fee of a debit', ['1 0 -100.30'], ['1 1 -100'], ['tolerance -0.3 fee 2026-03-02: L1 B1']],
+  ['no fee', ['1 0 100.30'], ['1 1 100'], []],
+  ['two that a fee may explain', ['1 0 99.70', '2 0 99.80'], ['1 1 100'], []],
+])('%s', async (_, ledger, book, expected) => {
+  expect(await matched(ledger, book)).toEqual(expected);
+});
