@@ -34,3 +34,17 @@ export const bookFigures = (
     FROM book_day WHERE (merchant_no, currency) = (${merchantNo}, ${currency}) AND day <= ${to}::date
     WINDOW days AS (ORDER BY day)
   ) AS figures WHERE day >= ${from}::date ORDER BY day`;
+
+export interface MatchedByRule {
+  readonly rule: string;
+  readonly matches: number;
+  readonly entries: number;
+}
+
+/** How much is matched by each rule and by people. It counts every match. */
+export const matchedByRule = (db: Db, merchantNo: string): Promise<MatchedByRule[]> => rowsOf(
+  db,
+)<MatchedByRule>`
+  SELECT rule, count(DISTINCT match_id)::int AS matches, count(*)::int AS entries
+  FROM book_match JOIN book_match_entry ON match_id = book_match.id
+  WHERE book_match.merchant_no = ${merchantNo} GROUP BY rule`;

@@ -8,8 +8,7 @@ import { SUM_CANDIDATES_MAX, sumsOf } from './sums.ts';
 /** Windows of sums that are read at once. */
 const WINDOWS_AT_ONCE = 200;
 
-const uses = (rules: MatchRules, rule: MatchRule): RawBuilder<boolean> =>
-  sql.lit(rules.rules.includes(rule)) as unknown as RawBuilder<boolean>;
+const uses = (rules: MatchRules, rule: MatchRule): RawBuilder<boolean> => sql.lit(rules.rules.includes(rule));
 
 /** The currencies' tolerances as rows with the alias `tolerance`. */
 export const toleranceRows = ({ tolerances }: MatchRules): RawBuilder<unknown> => {
