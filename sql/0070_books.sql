@@ -100,6 +100,8 @@ CREATE TABLE book_day (
   difference numeric NOT NULL DEFAULT 0,
   PRIMARY KEY (merchant_no, currency, day)
 );
+CREATE INDEX book_match_decided ON book_match (merchant_no) WHERE audit_event_id IS NOT NULL;
+CREATE INDEX audit_event_of_book_entry ON audit_event (subject, id DESC) WHERE command = 'books assign';
 CREATE INDEX book_day_changed ON book_day (merchant_no) WHERE is_changed;
 
 COMMENT ON TABLE book_import IS 'Each import of a merchant''s own books, and what it changed.';
@@ -145,14 +147,14 @@ COMMENT ON TABLE book_match IS 'Entries of the ledger and of own books that are 
 COMMENT ON COLUMN book_match.id IS 'Number of the match, counting up.';
 COMMENT ON COLUMN book_match.merchant_no IS 'The platform''s number of the merchant.';
 COMMENT ON COLUMN book_match.currency IS 'Currency code.';
-COMMENT ON COLUMN book_match.rule IS 'The rule that made it: reference, same-day, near-day, sum, tolerance; by-hand or write-off where a person did.';
+COMMENT ON COLUMN book_match.rule IS 'The rule that made it: reference, same-day, near-day, sum, tolerance; by-hand or write-off where a person did; apart where a person took a match of a rule back, so that rules leave its entries to people.';
 COMMENT ON COLUMN book_match.difference IS 'The ledger''s sum less the book''s, in units of the currency.';
 COMMENT ON COLUMN book_match.difference_type IS 'What the difference is, for example fee. Null where there is none.';
 COMMENT ON COLUMN book_match.complete_on IS 'The latest day of its entries.';
 COMMENT ON COLUMN book_match.made_at IS 'When it was made.';
 COMMENT ON COLUMN book_match.audit_event_id IS 'Who made it and why. Null where a rule did.';
 COMMENT ON COLUMN book_match.approved_event_id IS 'Who approved it. Null where no approval was needed, or none is given yet.';
-COMMENT ON COLUMN book_match.waits_for_approval IS 'Another person has to approve it. Until then its entries count as unmatched.';
+COMMENT ON COLUMN book_match.waits_for_approval IS 'Its entries count as unmatched: another person has to approve it first, or it is apart.';
 COMMENT ON TABLE book_match_entry IS 'Each entry of the ledger and of own books that matching has seen, with its match. An entry is in one match at most.';
 COMMENT ON COLUMN book_match_entry.match_id IS 'The match. Null while the entry is unmatched.';
 COMMENT ON COLUMN book_match_entry.merchant_no IS 'The platform''s number of the merchant.';

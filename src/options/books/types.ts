@@ -22,6 +22,13 @@ export interface BookRow {
 /** A rule by which entries are matched, in the order in which rules are tried. */
 export type MatchRule = 'reference' | 'same-day' | 'near-day' | 'sum' | 'tolerance';
 
+/**
+ * What made a match: a rule, or a person (`audit_event_id` is not null). The entries of a person's match are taken out before the
+ * first rule. `apart`: a person took a rule's match back, so its entries stay open and rules leave them to people; it is stored
+ * with `waits_for_approval`, as all matches are whose entries still count as unmatched.
+ */
+export type MatchOrigin = MatchRule | 'by-hand' | 'write-off' | 'apart';
+
 /** How a merchant's books are matched. */
 export interface MatchRules {
   /** Rules that are in use. They are tried in the order of `MatchRule`. */

@@ -727,11 +727,11 @@ export interface BookMatch {
    */
   merchant_no: string;
   /**
-   * The rule that made it: reference, same-day, near-day, sum, tolerance; by-hand or write-off where a person did.
+   * The rule that made it: reference, same-day, near-day, sum, tolerance; by-hand or write-off where a person did; apart where a person took a match of a rule back, so that rules leave its entries to people.
    */
   rule: string;
   /**
-   * Another person has to approve it. Until then its entries count as unmatched.
+   * Its entries count as unmatched: another person has to approve it first, or it is apart.
    */
   waits_for_approval: Generated<boolean>;
 }
