@@ -310,11 +310,12 @@ function alertSettingsOf(section: DaybookSection): AlertSettings {
   return { webhooks: alertUrl, secret: alertSecret ?? null, mail, pingUrl: pingUrl ?? null };
 }
 
-function settingsOf({ platform, daybook, database, statements, s3 }: SettingsDocument, cwd: string) {
+function settingsOf({ platform, daybook, books, database, statements, s3 }: SettingsDocument, cwd: string) {
   const { walletMethods, codeLists, filePaths, images, referralChannel = null } = platform;
   const dataDir = resolve(cwd, daybook.dataDir);
   return {
     ...asGiven(daybook),
+    books,
     platform: platformOf(platform),
     fileRules: { walletMethods, codeLists, filePaths, images, referralChannel },
     currencies: { CNH: 2, ...daybook.currencies },

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { CHECKS } from '../ledger/checks.ts';
+import { MATCH_RULES } from '../ledger/match-rules.ts';
 import { SUCCESS_CODES } from '../ledger/success-codes.ts';
 import { optionalFormats } from '../options/all.ts';
 import * as address from './values/addresses.ts';
@@ -183,6 +184,22 @@ export const settingsSchema = z.strictObject({
     smtpUrl: address.smtpUrl().optional().meta(secret('smtps://user:password@mail.example')),
     pingUrl: address.pingUrl().optional().meta(secret('https://hc-ping.com/your-uuid')),
     logLevel: value.oneOf(LOG_LEVELS).default('info').meta(notes('info')),
+  }),
+  /** How merchants' own books are matched with the ledger, and who may decide what is left. */
+  books: z.strictObject({
+    rules: list.someOf(MATCH_RULES).default(MATCH_RULES).meta(notes('reference,same-day')),
+    /** Most days between two entries of a match that no reference makes. */
+    days: value.integer(0, 14).default(3).meta(notes('3')),
+    /** Most entries that are matched with one of the other side. */
+    sumEntriesMax: value.integer(2, 6).default(6).meta(notes('6')),
+    /** By currency: the largest difference of a match, and what it is. */
+    tolerances: list.tolerances().default(new Map()).meta(notes('{"USD":{"max":"0.50","type":"fee"}}')),
+    /** By currency: above this amount, another person approves what a person decides. */
+    approvalAbove: list.amountsOfCurrencies().default(new Map()).meta(notes('{"USD":"10000"}')),
+    /** Whether a month with unmatched entries is kept from being closed. */
+    closeNeedsMatch: value.yesOrNo().default(false).meta(notes('true')),
+    /** An entry that is unmatched for more days raises an alert. */
+    alertDays: value.integer(1, 366).optional().meta(notes('7')),
   }),
   database: z.strictObject({
     url: address.databaseUrl().optional().meta(secret('postgres://daybook@db.example/daybook')),

@@ -130,6 +130,7 @@ export interface Settings extends Readonly<Pick<SettingsDocument['daybook'], (ty
   readonly healthListen: ListenAddress | null;
   readonly access: AccessSettings;
   readonly alerts: AlertSettings;
+  readonly books: Readonly<SettingsDocument['books']>;
 }
 
 /** Settings for commands that do not need the platform. It is null if its address or time zone is not given. */

@@ -32,7 +32,7 @@ const byReference = (rules: MatchRules): readonly RawBuilder<unknown>[] => [
   sql`CREATE TEMPORARY TABLE bk_link ON COMMIT DROP AS
     SELECT DISTINCT own.id AS book_id, ledger.id AS ledger_id FROM (
       SELECT id, unnest(keys) AS key FROM bk_row WHERE keys IS NOT NULL AND NOT coalesce(${BY_PERSON}, false)
-    ) AS own JOIN bk_row AS ledger ON ledger.batch_no = own.key AND NOT coalesce(ledger.rule IN ('by-hand', 'write-off'), false)
+    ) AS own JOIN bk_row AS ledger ON ledger.batch_no = own.key AND NOT coalesce(ledger.rule IN ('by-hand', 'write-off', 'apart'), false)
     WHERE ${uses(rules, 'reference')}`,
   sql`ANALYZE bk_link`,
   sql`CREATE TEMPORARY TABLE bk_star ON COMMIT DROP AS

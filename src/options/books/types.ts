@@ -1,5 +1,6 @@
 /** What a merchant's own books hold, and how their entries are matched with those of the ledger. */
 import type { Account, BusinessDay } from '../../ledger/entry.ts';
+import type { MATCH_RULES } from '../../ledger/match-rules.ts';
 
 /** An entry of a merchant's own book, as it was read. Amounts are exact decimals in units of the currency. */
 export interface BookRow {
@@ -20,7 +21,7 @@ export interface BookRow {
 }
 
 /** A rule by which entries are matched, in the order in which rules are tried. */
-export type MatchRule = 'reference' | 'same-day' | 'near-day' | 'sum' | 'tolerance';
+export type MatchRule = (typeof MATCH_RULES)[number];
 
 /**
  * What made a match: a rule, or a person (`audit_event_id` is not null). The entries of a person's match are taken out before the

@@ -23,7 +23,7 @@ export interface Scope {
 }
 
 /** Rules of people: their entries take part in no other rule. */
-export const BY_PERSON = sql<boolean>`rule IN ('by-hand', 'write-off')`;
+export const BY_PERSON = sql<boolean>`rule IN ('by-hand', 'write-off', 'apart')`;
 const IS_LATE_RULE = sql<boolean>`rule IN ('sum', 'tolerance')`;
 
 const run = (trx: Trx, ...statements: readonly RawBuilder<unknown>[]): Promise<void> =>

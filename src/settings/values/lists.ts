@@ -80,6 +80,29 @@ export const currencyUnits = () => {
   );
 };
 
+const CURRENCY = /^[A-Z]{3}$/;
+const AMOUNT = /^\d{1,15}(?:\.\d{1,8})?$/;
+
+/** Amounts are text in quotes, so that no digit of them is lost. */
+const ofCurrencies = <Value extends z.ZodType>(of: Value, error: string) =>
+  z
+    .preprocess(jsonText, z.record(z.string({ error }).regex(CURRENCY, { error }), of, { error }))
+    .transform((values) => new Map(Object.entries(values) as [string, z.output<Value>][]));
+
+/** An amount, 0 or more, by currency. */
+export const amountsOfCurrencies = () => {
+  const error = `must map currency codes to amounts in quotes, like {"USD":"10000"} (in the environment: JSON)`;
+  return ofCurrencies(z.string({ error }).regex(AMOUNT, { error }), error);
+};
+
+/** The largest difference, and its type, by currency. */
+export const tolerances = () => {
+  const error = `must map currency codes to max and type, like {"USD":{"max":"0.50","type":"fee"}} (in the environment: JSON)`;
+  const max = z.string({ error }).regex(AMOUNT, { error });
+  const type = z.string({ error }).regex(/^[\p{L}\p{N}][\p{L}\p{N} _-]{0,49}$/u, { error });
+  return ofCurrencies(z.strictObject({ max, type }, { error }), error);
+};
+
 /** Headers that the HTTP client sets itself. */
 const CLIENT_HEADERS = [
   ...['connection', 'content-length', 'content-type', 'host', 'transfer-encoding', 'upgrade'],
