@@ -10,6 +10,7 @@ import { ownManifest } from './files.ts';
 const OPTIONAL_PACKAGES = {
   'the embedded database, used where DATABASE_URL is not set': ['@electric-sql/pglite'],
   'PDF statements': ['pdfkit'],
+  'books kept as XLSX': ['hucre'],
   'alerts by mail': ['nodemailer'],
   'a login by OpenID Connect': ['openid-client'],
   'the queue of workers': ['pg-boss'],

@@ -1,4 +1,133 @@
 /** `books import`: reads a merchant's own book from a file or a query. */
 import type { Command } from 'commander';
+import { answerWith, auditEventOf, offlineSettings, stopSignal, withBy } from '../../cli/context.ts';
+import { dayFlag, unknownMerchant } from '../../cli/flags.ts';
+import { inputText } from '../../cli/input-file.ts';
+import { counted, line, lines } from '../../cli/output/text.ts';
+import { EXIT, UsageError } from '../../run/verdict/exit-codes.ts';
+import { knownMerchants } from '../../store/merchants.ts';
+import type { ImportReport } from './import/import.ts';
 
-export function addImportCommand(_books: Command): void {}
+const MAPPING_BYTES_MAX = 1_048_576;
+
+const HELP = `
+The mapping says how the file is read (docs/books.md):
+  merchant: M1
+  format: csv            # or xlsx, or query
+  zone: Asia/Shanghai
+  columns: {number: Order, booked: Date, currency: Currency, amount: Amount, reference: Reference}
+
+The same file again changes nothing. A changed row becomes a new version of its entry. An entry of the days that the file
+covers and that it does not hold is marked as withdrawn; --from and --to say which days these are. Without them, these are the
+days from the first row to the last one.
+Exits with 3 if rows cannot be read; \`daybook books unreadable\` lists them.
+
+Examples:
+  daybook books import orders.csv --map orders.yaml --by Ada
+  daybook books import orders.csv --map orders.yaml --from 2026-03-01 --to 2026-03-31 --dry-run
+  gunzip -c orders.csv.gz | daybook books import - --map orders.yaml`;
+
+interface ImportFlags {
+  readonly map: string;
+  readonly from?: string;
+  readonly to?: string;
+  readonly dryRun?: boolean;
+}
+
+export function addImportCommand(books: Command): void {
+  withBy(books.command('import'))
+    .argument('[file]', 'the file, or - for what comes in on stdin; none for a query')
+    .description('read a merchant’s own book from a file or a query')
+    .requiredOption('--map <file>', 'the mapping: how the file is read, YAML')
+    .option('--from <day>', 'first day that the file covers, YYYY-MM-DD')
+    .option('--to <day>', 'last day that it covers')
+    .option('--dry-run', 'only say what would change')
+    .addHelpText('after', HELP)
+    .action(importBooks);
+}
+
+async function importBooks(path: string | undefined, flags: ImportFlags, self: Command): Promise<void> {
+  const [{ importBook }, { readMapping }, { openSource }] = await Promise.all([
+    import('./import/import.ts'),
+    import('./import/mapping.ts'),
+    import('./import/sources.ts'),
+  ]);
+  const mapping = readMapping(inputText(flags.map, MAPPING_BYTES_MAX), flags.map);
+  const [from, to] = [dayFlag('--from', flags.from), dayFlag('--to', flags.to)];
+  if (from !== undefined && to !== undefined && from > to) throw new UsageError('--from lies after --to.');
+  const settings = offlineSettings(self, mapping.connectionEnv === undefined ? [] : [mapping.connectionEnv]);
+  const platformZone = settings.platform?.timeZone;
+  if (platformZone === undefined)
+    throw new UsageError(
+      'PLATFORM_TIME_ZONE is not set: the days of a book are those of the platform’s zone.',
+    );
+  const { merchant: merchantNo, book } = mapping;
+  const source = openSource(mapping, {
+    ...{ path: path ?? null, env: process.env, stdin: process.stdin },
+    isInsecureAllowed: settings.allowInsecure.includes('database'),
+  });
+  const signal = stopSignal();
+  const isDryRun = flags.dryRun === true;
+  const auditEvent = auditEventOf(self, `${merchantNo} ${book}`, source.name);
+  await answerWith(settings, self, async ({ db, now }) => {
+    const isKnown =
+      settings.platform?.merchant?.merchantNo === merchantNo ||
+      (await knownMerchants(db, [merchantNo])).size > 0;
+    if (!isKnown) throw unknownMerchant(merchantNo);
+    const progress = progressLine();
+    try {
+      const report = await importBook(db, {
+        ...{ mapping, source, from, to, isDryRun, auditEvent, now, signal },
+        zones: { own: mapping.zone ?? platformZone, platform: platformZone },
+        onProgress: progress.show,
+      });
+      progress.clear();
+      return {
+        document: { merchantNo, book, source: source.name, dryRun: isDryRun, ...report },
+        text: reportText(report, { merchantNo, book, name: source.name, isDryRun }),
+        exitCode: report.unreadable > 0 ? EXIT.needsPerson : EXIT.done,
+      };
+    } catch (error) {
+      progress.clear();
+      throw error;
+    }
+  });
+}
+
+/** On a terminal, how many rows are read. */
+function progressLine() {
+  const { isTTY } = process.stderr;
+  const write = (text: string): void => {
+    if (isTTY) process.stderr.write(`\r\u001b[K${text}`);
+  };
+  return {
+    show: (rowsRead: number): void => write(`reading: ${counted(rowsRead, 'row')}`),
+    clear: (): void => write(''),
+  };
+}
+
+interface About {
+  readonly merchantNo: string;
+  readonly book: string;
+  readonly name: string;
+  readonly isDryRun: boolean;
+}
+
+function reportText(report: ImportReport, { merchantNo, book, name, isDryRun }: About): string {
+  const { rowsRead, firstUnreadable, unreadable, firstDay, lastDay, answered, notWithdrawn } = report;
+  const counts = (['added', 'changed', 'unchanged', 'returned', 'withdrawn', 'unreadable'] as const)
+    .filter((key) => report[key] > 0)
+    .map((key) => `${report[key].toLocaleString('en')} ${key}`);
+  const what = counts.length === 0 ? '' : `: ${counts.join(', ')}`;
+  return lines(
+    line`${counted(rowsRead, 'row')} of ${name} for the book ${book} of ${merchantNo}${what}${isDryRun ? ' (dry run: nothing was stored)' : ''}`,
+    firstDay !== null && `it covers ${firstDay} to ${lastDay}`,
+    notWithdrawn,
+    answered > 0 &&
+      `${counted(answered, 'unreadable row')} of earlier imports ${answered === 1 ? 'is' : 'are'} answered`,
+    ...firstUnreadable.map(({ line: at, reason }) => line`  line ${at}: ${reason}`),
+    unreadable > firstUnreadable.length &&
+      `  and ${counted(unreadable - firstUnreadable.length, 'more row', 'more rows')}`,
+    unreadable > 0 && !isDryRun && 'unreadable rows are kept: `daybook books unreadable` lists them',
+  );
+}

@@ -23,7 +23,9 @@ const lines = (min: number) =>
     .string()
     .regex(/^\d{1,4}$/, { error: `is a number from ${min} to ${LINES_MAX}` })
     .transform(Number)
-    .refine((count) => count >= min && count <= LINES_MAX, { error: `is a number from ${min} to ${LINES_MAX}` });
+    .refine((count) => count >= min && count <= LINES_MAX, {
+      error: `is a number from ${min} to ${LINES_MAX}`,
+    });
 const oneOf = <const Values extends readonly [string, ...string[]]>(values: Values) =>
   z.enum(values, { error: `is one of: ${values.join(', ')}` });
 
@@ -50,9 +52,7 @@ const schema = z.strictObject({
     .string()
     .regex(/^[A-Z]{3}$/, { error: 'is a currency code of three capitals' })
     .optional(),
-  delimiter: z
-    .enum([',', ';', '\t', '|'], { error: String.raw`is one of: , ; | and "\t"` })
-    .optional(),
+  delimiter: z.enum([',', ';', '\t', '|'], { error: String.raw`is one of: , ; | and "\t"` }).optional(),
   encoding: z.string().refine(isEncoding, { error: 'is an encoding, like windows-1252' }).optional(),
   sheet: z.string().min(1).optional(),
   header: lines(1).optional(),
@@ -94,7 +94,11 @@ type At = readonly PropertyKey[];
 /** What belongs to other formats, or is given twice or not at all. */
 function* conflicts(mapping: Mapping): Generator<{ readonly at: At; readonly problem: string }> {
   const { format, columns: named } = mapping;
-  const isOf = { csv: ['delimiter', 'encoding'], xlsx: ['sheet'], query: ['query', 'connectionEnv'] } as const;
+  const isOf = {
+    csv: ['delimiter', 'encoding'],
+    xlsx: ['sheet'],
+    query: ['query', 'connectionEnv'],
+  } as const;
   for (const [other, keys] of Object.entries(isOf))
     for (const key of keys)
       if (other !== format && mapping[key] !== undefined)
@@ -136,12 +140,15 @@ export function readMapping(text: string, path: string): Mapping {
   };
   const parsed = schema.safeParse(aliasFree(document, path));
   for (const issue of parsed.error?.issues ?? []) {
-    if (issue.code === 'unrecognized_keys') for (const key of issue.keys) add([...issue.path, key], unknownKey(key, issue.path));
+    if (issue.code === 'unrecognized_keys')
+      for (const key of issue.keys) add([...issue.path, key], unknownKey(key, issue.path));
     else add(issue.path, issue.message);
   }
   if (parsed.success) for (const { at, problem } of conflicts(parsed.data)) add(at, problem);
   if (problems.length === 0) return parsed.data!;
-  throw new UsageError([`${counted(problems.length, 'problem')} in ${path}; nothing was read:`, ...problems].join('\n'));
+  throw new UsageError(
+    [`${counted(problems.length, 'problem')} in ${path}; nothing was read:`, ...problems].join('\n'),
+  );
 }
 
 function aliasFree(document: ReturnType<typeof parseDocument>, path: string): unknown {

@@ -3,7 +3,14 @@ import { cutText, firstNamed, storableText } from '../../../ledger/text.ts';
 import { UsageError } from '../../../run/verdict/exit-codes.ts';
 import type { BookRow } from '../types.ts';
 import type { ColumnNames, Mapping } from './mapping.ts';
-import { amountReader, datePattern, ISO_PATTERN, momentReader, referenceKeysOf, type Zones } from './values.ts';
+import {
+  amountReader,
+  datePattern,
+  ISO_PATTERN,
+  momentReader,
+  referenceKeysOf,
+  type Zones,
+} from './values.ts';
 
 const NUMBER_CHARACTERS_MAX = 200;
 const TYPE_CHARACTERS_MAX = 200;
@@ -41,12 +48,18 @@ export function rowReader(
   const patterns = form.length === 0 || mapping.format === 'xlsx' ? [...form, ISO_PATTERN] : form;
   const momentOf = momentReader(patterns, zones);
   const text = (cells: Cells, indexes: readonly number[] | undefined, join = ' '): string =>
-    indexes === undefined ? '' : indexes.map((index) => cells[index]?.trim() ?? '').filter((one) => one !== '').join(join);
+    indexes === undefined
+      ? ''
+      : indexes
+          .map((index) => cells[index]?.trim() ?? '')
+          .filter((one) => one !== '')
+          .join(join);
 
   const amountIn = (cells: Cells, index: number, column: string): string => {
     const given = cells[index]?.trim() ?? '';
     const amount = readAmount(given);
-    if (amount === null) throw new CellUnreadable(given === '' ? `${column} is empty.` : `${column} is no amount.`);
+    if (amount === null)
+      throw new CellUnreadable(given === '' ? `${column} is empty.` : `${column} is no amount.`);
     return amount;
   };
   const amountOf = (cells: Cells): string => {
@@ -56,13 +69,16 @@ export function rowReader(
     const added = isCredit ? amountIn(cells, credit![0]!, 'the credit') : '0';
     const taken = isDebit ? amountIn(cells, debit![0]!, 'the debit') : '0';
     if (!isCredit && !isDebit) throw new CellUnreadable('credit and debit are empty.');
-    if (Number(added) !== 0 && Number(taken) !== 0) throw new CellUnreadable('it has both a credit and a debit.');
+    if (Number(added) !== 0 && Number(taken) !== 0)
+      throw new CellUnreadable('it has both a credit and a debit.');
     return Number(taken) === 0 ? added : negated(taken);
   };
   const entryOf = (cells: Cells, number: string): BookRow => {
     const moment = momentOf(text(cells, at.booked));
-    if (moment === null) throw new CellUnreadable('the day is not written as the mapping says, or is not in the calendar.');
-    if (moment.day < FIRST_DAY || moment.day > LAST_DAY) throw new CellUnreadable(`the day is not between ${FIRST_DAY} and ${LAST_DAY}.`);
+    if (moment === null)
+      throw new CellUnreadable('the day is not written as the mapping says, or is not in the calendar.');
+    if (moment.day < FIRST_DAY || moment.day > LAST_DAY)
+      throw new CellUnreadable(`the day is not between ${FIRST_DAY} and ${LAST_DAY}.`);
     const currency = mapping.currency ?? text(cells, at.currency).toUpperCase();
     if (!/^[A-Z]{3}$/.test(currency)) throw new CellUnreadable('the currency is no code of three letters.');
     const amount = amountOf(cells);
@@ -97,7 +113,8 @@ const kept = (text: string, max: number): string => cutText(storableText(text), 
 
 /** Empty cells at the end are no difference: some programs write them, and some leave them out. */
 const hasOtherCells = (cells: Cells, heads: Cells): boolean =>
-  cells.length < heads.length || (cells.length > heads.length && cells.slice(heads.length).some((cell) => cell.trim() !== ''));
+  cells.length < heads.length ||
+  (cells.length > heads.length && cells.slice(heads.length).some((cell) => cell.trim() !== ''));
 
 type Places = { readonly [Name in keyof ColumnNames]?: readonly number[] };
 
@@ -108,8 +125,12 @@ function columnsAt(heads: Cells, columns: ColumnNames, place: string): Places {
     if (given === undefined) continue;
     at[key as keyof ColumnNames] = [given].flat().map((name) => {
       const index = names.indexOf(name);
-      if (index === -1) throw new UsageError(`${place} has no column ${name}; it has ${firstNamed(names, COLUMNS_NAMED_MAX)}.`);
-      if (names.includes(name, index + 1)) throw new UsageError(`${place} has the column ${name} twice; rename one of them.`);
+      if (index === -1)
+        throw new UsageError(
+          `${place} has no column ${name}; it has ${firstNamed(names, COLUMNS_NAMED_MAX)}.`,
+        );
+      if (names.includes(name, index + 1))
+        throw new UsageError(`${place} has the column ${name} twice; rename one of them.`);
       return index;
     });
   }

@@ -9,7 +9,8 @@ const KEY_CHARACTERS_MAX = 100;
 
 /** The parts of a reference that may be a batch number, in order, each once. */
 export function referenceKeysOf(reference: string): readonly string[] {
-  if (!BETWEEN_KEYS.test(reference)) return reference === '' ? [] : [reference.slice(0, KEY_CHARACTERS_MAX + 1)].filter(isKey);
+  if (!BETWEEN_KEYS.test(reference))
+    return reference === '' ? [] : [reference.slice(0, KEY_CHARACTERS_MAX + 1)].filter(isKey);
   return [...new Set(reference.split(BETWEEN_KEYS).filter(isKey))].slice(0, KEYS_MAX);
 }
 const BETWEEN_KEYS = /[\s,;|/()[\]{}<>]+/;
@@ -45,10 +46,12 @@ function unsigned(text: string): { readonly digits: string; readonly isNegative:
   if (isDigit(first) && isDigit(last)) return { digits: text, isNegative: false };
   const { open, lead = '', digits = text, trail = '', close } = SIGNED.exec(text)?.groups ?? {};
   const signs = [lead, trail, open ?? ''].filter((sign) => sign !== '');
-  if (signs.length > 1 || (open === undefined) !== (close === undefined)) return { digits: text, isNegative: false };
+  if (signs.length > 1 || (open === undefined) !== (close === undefined))
+    return { digits: text, isNegative: false };
   return { digits, isNegative: signs.length === 1 && signs[0] !== '+' };
 }
-const SIGNED = /^(?<open>\()?\s*(?<lead>[+\u2212-]?)\s*(?<digits>[^()+\u2212-]*?)\s*(?<trail>[+\u2212-]?)\s*(?<close>\))?$/;
+const SIGNED =
+  /^(?<open>\()?\s*(?<lead>[+\u2212-]?)\s*(?<digits>[^()+\u2212-]*?)\s*(?<trail>[+\u2212-]?)\s*(?<close>\))?$/;
 
 /** A number of a workbook as text, without the noise of its binary form; beyond 15 digits in a form that no reader takes. */
 export function workbookNumber(value: number): string {
@@ -93,9 +96,11 @@ export function datePattern(form: string): RegExp | null {
   const isOfTwelve = has('h', 'hh');
   if (!has('YYYY', 'YY') || !has('M', 'MM') || !has('D', 'DD')) return null;
   if ((isOfTwelve || has('H', 'HH')) !== has('mm') || isOfTwelve !== has('A')) return null;
-  const literals = form.split(TOKEN).map((text) =>
-    text.replaceAll(/[.*+?^${}()|[\]\\/-]/g, String.raw`\$&`).replaceAll(/\s+/g, String.raw`\s+`),
-  );
+  const literals = form
+    .split(TOKEN)
+    .map((text) =>
+      text.replaceAll(/[.*+?^${}()|[\]\\/-]/g, String.raw`\$&`).replaceAll(/\s+/g, String.raw`\s+`),
+    );
   try {
     return new RegExp(`^${literals.map((text, at) => text + (TOKENS[tokens[at] ?? ''] ?? '')).join('')}$`);
   } catch {
@@ -133,7 +138,6 @@ export function momentReader(
     return ms === undefined ? null : { day: dayOf(ms, platform), bookedAt: new Date(ms).toISOString() };
   };
 }
-
 
 function firstMatch(patterns: readonly RegExp[], text: string) {
   for (const pattern of patterns) {
