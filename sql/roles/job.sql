@@ -4,7 +4,7 @@
 DO $$ BEGIN
   IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'daybook_job') THEN CREATE ROLE daybook_job NOLOGIN; END IF;
 END $$;
--- No role makes temporary tables or large objects: they belong to no table, and fill the disk. Only a superuser can take the
+-- No role but this one makes temporary tables, and none large objects: they belong to no table, and fill the disk. Only a superuser can take the
 -- functions away from everybody.
 DO $$ BEGIN EXECUTE format('REVOKE TEMPORARY ON DATABASE %I FROM PUBLIC', current_database()); END $$;
 REVOKE EXECUTE ON FUNCTION lo_creat(integer), lo_create(oid), lo_from_bytea(oid, bytea) FROM PUBLIC;
@@ -31,10 +31,14 @@ GRANT UPDATE (signature, reopened_event_id) ON month_close TO daybook_job;
 GRANT SELECT ON changed_day TO daybook_job;
 -- Imports and entries of own books are never deleted. A later import answers a row that could not be read.
 GRANT SELECT, INSERT ON book_import, book_unreadable TO daybook_job;
+-- The figures of an import are known at its end.
+GRANT UPDATE (content_sha256, first_day, last_day, rows_read, added, changed, returned, withdrawn, unreadable) ON book_import TO daybook_job;
 GRANT UPDATE (answered_import_id) ON book_unreadable TO daybook_job;
 GRANT SELECT, INSERT, UPDATE ON book_entry TO daybook_job;
 -- Matches are undone, and days without entries go.
 GRANT SELECT, INSERT, UPDATE, DELETE ON book_match, book_match_entry, book_day TO daybook_job;
+-- Matching puts what it works on into temporary tables, which go with its transaction.
+DO $$ BEGIN EXECUTE format('GRANT TEMPORARY ON DATABASE %I TO daybook_job', current_database()); END $$;
 -- Certificates are replaced by newer ones. Missing entries are deleted once done.
 GRANT SELECT, INSERT, UPDATE, DELETE ON sync_window, absent_entry TO daybook_job;
 -- Alerts wait to be sent. Conditions that are over, and events of tokens that work again, are deleted.

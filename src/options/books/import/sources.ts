@@ -2,6 +2,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
+import { finished } from 'node:stream/promises';
 import { CsvError, parse } from 'csv-parse';
 import pg from 'pg';
 import { loadFor } from '../../../host/packages.ts';
@@ -145,6 +146,8 @@ async function* csvRows(
     yield* given(false);
   }
   parser.end();
+  // A quote that is still open shows only now, and what is reported would come after the last row.
+  await finished(parser).catch((error: Error) => (problem ??= csvProblem(name, error)));
   yield* given(true);
 }
 
