@@ -1,6 +1,8 @@
 /** `sandbox`: acts the platform out on loopback until it is stopped. */
 import { shellWord } from '../../ledger/text.ts';
 import { once } from 'node:events';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { addDays, dayOf } from '../../ledger/business-day.ts';
@@ -11,7 +13,7 @@ import { hostilitySchema } from './behaviour.ts';
 import { latitudeSchema } from './latitude.ts';
 import { readScenario, type Scenario } from './scenario.ts';
 import { collect, print, stopSignal } from '../../cli/context.ts';
-import { lines } from '../../cli/output/text.ts';
+import { counted, lines } from '../../cli/output/text.ts';
 
 /** The port on loopback, unless another one is asked for. */
 export const PORT_DEFAULT = 8404;
@@ -68,6 +70,76 @@ export function sandboxCommand(command: Command): void {
       });
       if (!signal.aborted) await once(signal, 'abort');
       await sandbox.close();
+    });
+  addBooksCommand(command);
+}
+
+interface OwnBooksFlags {
+  readonly scenario: string;
+  readonly merchant?: string;
+  readonly seed: string;
+  readonly references: string;
+}
+
+/** The largest fee in an own book, in minor units. */
+const FEE_MAX = 50;
+
+function addBooksCommand(sandbox: Command): void {
+  sandbox
+    .command('books')
+    .argument(
+      '<folder>',
+      'where to write own-books.csv, own-books.yaml and truth.json; new, or they are replaced',
+    )
+    .description(
+      'make up a merchant’s own books of the sandbox’s ledger, with known faults, to try `daybook books`',
+    )
+    .option('--scenario <file>', 'the scenario that has the ledger', SCENARIO_DEFAULT)
+    .option('--merchant <no>', 'whose books; left out: those of the scenario’s first merchant')
+    .option('--seed <text>', 'what the faults are drawn from', '1')
+    .option(
+      '--references <share>',
+      'the share of rows whose reference has the batch number, from 0 to 1',
+      '0.5',
+    )
+    .action(async (folder: string, _flags: object, self: Command) => {
+      const { scenario: file, merchant, seed, references } = self.optsWithGlobals<OwnBooksFlags>();
+      const share = Number(references);
+      if (references.trim() === '' || !(share >= 0 && share <= 1))
+        throw new UsageError(`--references ${references} is no share; write a number from 0 to 1, like 0.5.`);
+      const scenario = readScenario(file);
+      const { merchants, timeZone: zone } = scenario;
+      const owner =
+        merchant === undefined ? merchants[0]! : merchants.find((one) => one.merchantNo === merchant);
+      if (owner === undefined) {
+        const known = merchants.map(({ merchantNo }) => merchantNo).join(', ');
+        throw new UsageError(`the scenario has no merchant ${merchant}; --merchant can be ${known}.`);
+      }
+      const { merchantNo, currencies } = owner;
+      const [{ generateLedger }, { bookedEntries, ownBook, ownBookCsv, ownBookMap }] = await Promise.all([
+        import('./ledger.ts'),
+        import('./own-books.ts'),
+      ]);
+      const nowMs = scenario.now === undefined ? Date.now() : Date.parse(scenario.now);
+      const entries = bookedEntries(generateLedger(scenario, merchantNo, currencies), nowMs);
+      const book = ownBook(entries, { seed, zone, references: share, feeMax: FEE_MAX });
+      await mkdir(folder, { recursive: true });
+      const [csv, map, truth] = ['own-books.csv', 'own-books.yaml', 'truth.json'].map((name) =>
+        join(folder, name),
+      );
+      await writeFile(csv!, ownBookCsv(book));
+      await writeFile(map!, ownBookMap(merchantNo, zone));
+      await writeFile(truth!, `${JSON.stringify(book.truth, null, 1)}\n`);
+      const faulty = book.truth.filter(({ fault }) => fault !== 'none').length;
+      print(self, {
+        document: { merchantNo, rows: book.rows.length, faulty, csv, map, truth },
+        text: lines(
+          `${counted(book.rows.length, 'row', 'rows')} of ${merchantNo} are in ${csv}; what is wrong on purpose is in ${truth}.`,
+          '',
+          `  npx daybook books import ${shellWord(csv!)} --map ${shellWord(map!)}`,
+          '  npx daybook books match',
+        ),
+      });
     });
 }
 

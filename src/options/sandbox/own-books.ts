@@ -1,0 +1,266 @@
+/**
+ * Makes up a merchant's own books from its ledger, with known faults, and keeps what is true of each row. A seed always gives
+ * the same books.
+ */
+import { stringify } from 'csv-stringify/sync';
+import { offsetMs } from '../../ledger/business-day.ts';
+import { fromScaled } from '../../ledger/money.ts';
+import { below, seeded, unitsOf, type Random, type SandboxEntry } from './ledger.ts';
+import { minorUnitsOf } from './scenario.ts';
+
+/** Each fault with the share of entries that have it, unless others are asked for, and what it is. */
+export const FAULTS = {
+  missing: { share: 0.02, about: 'the book has no row for the entry' },
+  unpaid: { share: 0.01, about: 'a row at a price of other entries, for which the ledger has none' },
+  doubled: { share: 0.02, about: 'the row is there twice, under two numbers' },
+  swapped: { share: 0.01, about: 'a credit recorded as a debit, or the other way round' },
+  fee: { share: 0.03, about: 'the row has the amount before a fee' },
+  late: { share: 0.04, about: 'the row has another day, one to six days apart' },
+  merged: { share: 0.03, about: 'two to six rows are one entry' },
+  split: { share: 0.02, about: 'one row is two to six entries' },
+  amended: { share: 0.01, about: 'the row has another amount' },
+} as const;
+export type Fault = keyof typeof FAULTS;
+export const FAULT_NAMES = Object.keys(FAULTS) as readonly Fault[];
+
+/** An entry of the ledger, as the merchant knew of it. */
+export interface BookedEntry {
+  readonly batchNo: string;
+  readonly currency: string;
+  readonly type: string;
+  /** In minor units, a credit above zero. */
+  readonly units: bigint;
+  readonly bookedMs: number;
+}
+
+/** A row of the book: its columns, in order. */
+export interface OwnRow {
+  readonly number: string;
+  /** Local time in the zone, `YYYY-MM-DD HH:mm:ss`. */
+  readonly booked: string;
+  readonly currency: string;
+  /** A decimal, a credit above zero. */
+  readonly amount: string;
+  readonly reference: string;
+  readonly type: string;
+}
+
+/** Rows and entries that are one and the same. Either side may be empty. */
+export interface Truth {
+  readonly fault: Fault | 'none';
+  /** Numbers of rows. */
+  readonly rows: readonly string[];
+  /** Batch numbers. */
+  readonly entries: readonly string[];
+}
+
+export interface OwnBook {
+  readonly rows: readonly OwnRow[];
+  readonly truth: readonly Truth[];
+}
+
+export interface OwnBookOptions {
+  readonly seed: string;
+  readonly zone: string;
+  /** The share of rows whose reference has the batch number. */
+  readonly references: number;
+  /** The share of entries with each fault; those left out are as in `FAULTS`. */
+  readonly shares?: Partial<Readonly<Record<Fault, number>>>;
+  /** The largest fee, in minor units. */
+  readonly feeMax: number;
+}
+
+const MANY_MAX = 6;
+/** Parts of one payout are at most this far apart. */
+const APART_DAYS_MAX = 2;
+const LATE_DAYS_MAX = 6;
+/** The smallest entry that is made of several rows, in minor units. */
+const MERGED_MIN = 100n;
+/** An amended amount differs by more than a fee: from this many times the largest fee on. */
+const AMENDED_FEES = 3;
+
+/** The entries that the platform shows for good by now. Those that no client can book are left out. */
+export const bookedEntries = (entries: readonly SandboxEntry[], nowMs: number): BookedEntry[] =>
+  entries
+    .filter(
+      ({ inAmount, outAmount, bookedMs, visibleFromMs, visibleUntilMs }) =>
+        (inAmount === null) !== (outAmount === null) &&
+        Math.max(bookedMs, visibleFromMs) <= nowMs &&
+        visibleUntilMs === Number.POSITIVE_INFINITY,
+    )
+    .map(({ batchNo, currency, busiType, inAmount, outAmount, bookedMs }) => {
+      const size = unitsOf((inAmount ?? outAmount)!, minorUnitsOf(currency));
+      return { batchNo, currency, type: busiType, units: inAmount === null ? -size : size, bookedMs };
+    });
+
+/** The merchant's own book of these entries, which may be of several currencies. */
+export function ownBook(entries: readonly BookedEntry[], options: OwnBookOptions): OwnBook {
+  const random = seeded(`${options.seed} own book`);
+  const ordered = [...entries].sort((a, b) => a.bookedMs - b.bookedMs);
+  const used = new Set<string>();
+  const rows: OwnRow[] = [];
+  const truth: Truth[] = [];
+  const write: Write = (entry, { units = entry.units, days = 0, of = [] } = {}) => {
+    const number = `OWN-${String(rows.length + 1).padStart(6, '0')}`;
+    rows.push({
+      number,
+      booked: localTime(entry.bookedMs, days, options.zone),
+      currency: entry.currency,
+      amount: fromScaled(units, minorUnitsOf(entry.currency)),
+      reference: referenceText(of, random),
+      type: entry.type,
+    });
+    return number;
+  };
+  ordered.forEach((entry, at) => {
+    if (used.has(entry.batchNo)) return;
+    const drawn = drawFault(random, options.shares ?? {});
+    const later = drawn === 'split' ? splitOf(ordered, at, used, random) : [];
+    const isTooSmall = drawn === 'merged' && entry.units ** 2n < MERGED_MIN ** 2n;
+    const fault = isTooSmall || (drawn === 'split' && later.length === 0) ? 'none' : drawn;
+    for (const one of [entry, ...later]) used.add(one.batchNo);
+    const isNamed = random() < options.references;
+    truth.push(...recorded({ entry, later, fault, isNamed, ordered, options, random, write }));
+  });
+  return { rows, truth };
+}
+
+/** Adds a row of the entry's day, and returns its number. `of`: the batch numbers that its reference has. */
+type Write = (
+  entry: BookedEntry,
+  row?: { readonly units?: bigint; readonly days?: number; readonly of?: readonly string[] },
+) => string;
+
+interface Recording {
+  readonly entry: BookedEntry;
+  /** The further entries of a row that is several. */
+  readonly later: readonly BookedEntry[];
+  readonly fault: Fault | 'none';
+  readonly isNamed: boolean;
+  readonly ordered: readonly BookedEntry[];
+  readonly options: OwnBookOptions;
+  readonly random: Random;
+  readonly write: Write;
+}
+
+/** Writes the rows of an entry with its fault. */
+function recorded(recording: Recording): Truth[] {
+  const { entry, later, fault, isNamed, ordered, options, random, write } = recording;
+  const { units } = entry;
+  const entries = [entry, ...later].map(({ batchNo }) => batchNo);
+  const of = isNamed ? entries : [];
+  const as = (rows: readonly string[], what: Truth['fault'] = fault): Truth => ({
+    fault: what,
+    rows,
+    entries,
+  });
+  switch (fault) {
+    case 'missing':
+      return [as([])];
+    case 'unpaid': {
+      const others = ordered.filter(({ currency }) => currency === entry.currency);
+      const price = others[below(random, others.length)]!.units;
+      return [
+        as([write(entry, { of })], 'none'),
+        { fault, rows: [write(entry, { units: price })], entries: [] },
+      ];
+    }
+    case 'doubled': {
+      const first = write(entry, { of });
+      const days = below(random, 2);
+      return [
+        as([first]),
+        { fault, rows: [write(entry, { days, of: random() < 0.5 ? of : [] })], entries: [] },
+      ];
+    }
+    case 'swapped':
+      return [as([write(entry, { units: -units, of })])];
+    case 'fee':
+      return [as([write(entry, { units: units + BigInt(1 + below(random, options.feeMax)), of })])];
+    case 'late': {
+      const days = (1 + below(random, LATE_DAYS_MAX)) * (random() < 0.5 ? -1 : 1);
+      return [as([write(entry, { days, of })])];
+    }
+    case 'merged':
+      return [
+        as(
+          partsOf(units, random).map((part) =>
+            write(entry, { units: part, days: -below(random, APART_DAYS_MAX + 1), of }),
+          ),
+        ),
+      ];
+    case 'split':
+      return [as([write(entry, { units: later.reduce((sum, one) => sum + one.units, units), of })])];
+    case 'amended': {
+      const change =
+        BigInt(AMENDED_FEES * options.feeMax + below(random, 5_000)) * (random() < 0.5 ? -1n : 1n);
+      return [as([write(entry, { units: units + change, of })])];
+    }
+    case 'none':
+      return [as([write(entry, { of })])];
+  }
+}
+
+function drawFault(random: Random, shares: Partial<Readonly<Record<Fault, number>>>): Fault | 'none' {
+  let left = random();
+  for (const fault of FAULT_NAMES) {
+    left -= shares[fault] ?? FAULTS[fault].share;
+    if (left < 0) return fault;
+  }
+  return 'none';
+}
+
+/** The next unused entries of the same currency and sign within the days, one to five of them; none if there are none. */
+function splitOf(
+  ordered: readonly BookedEntry[],
+  at: number,
+  used: ReadonlySet<string>,
+  random: Random,
+): BookedEntry[] {
+  const first = ordered[at]!;
+  const count = 1 + below(random, MANY_MAX - 1);
+  const found: BookedEntry[] = [];
+  for (const one of ordered.slice(at + 1)) {
+    if (found.length === count || one.bookedMs - first.bookedMs > APART_DAYS_MAX * 86_400_000) break;
+    if (one.currency === first.currency && one.units > 0n === first.units > 0n && !used.has(one.batchNo))
+      found.push(one);
+  }
+  return found;
+}
+
+/** Two to six parts of an amount, of its sign. */
+function partsOf(units: bigint, random: Random): bigint[] {
+  const count = 2 + below(random, MANY_MAX - 1);
+  const weights = Array.from({ length: count }, () => BigInt(1 + below(random, 1_000)));
+  const total = weights.reduce((sum, weight) => sum + weight, 0n);
+  const parts = weights.slice(1).map((weight) => (units * weight) / total);
+  return [units - parts.reduce((sum, part) => sum + part, 0n), ...parts];
+}
+
+const localTime = (ms: number, days: number, zone: string): string =>
+  new Date(ms + offsetMs(zone, ms) + days * 86_400_000).toISOString().slice(0, 19).replace('T', ' ');
+
+function referenceText(batchNos: readonly string[], random: Random): string {
+  const order = `PO-${10_000 + below(random, 90_000)}`;
+  if (batchNos.length === 0) return random() < 0.5 ? order : '';
+  return [batchNos.join(', '), `${order} ${batchNos.join(' ')}`, `${order} (${batchNos.join('; ')})`][
+    below(random, 3)
+  ]!;
+}
+
+/** The rows as a file that `books import` reads. */
+export const ownBookCsv = ({ rows }: OwnBook): string =>
+  stringify([...rows], { header: true, columns: COLUMNS });
+
+const COLUMNS = ['number', 'booked', 'currency', 'amount', 'reference', 'type'];
+
+/** The mapping of that file. */
+export const ownBookMap = (merchantNo: string, zone: string): string =>
+  [
+    `merchant: ${JSON.stringify(merchantNo)}`,
+    'format: csv',
+    `zone: ${zone}`,
+    'columns:',
+    ...COLUMNS.map((column) => `  ${column}: ${column}`),
+    '',
+  ].join('\n');

@@ -1,0 +1,212 @@
+/**
+ * Which entries of a small book are one and the same, by the rules of docs/books.md and nothing else: every explanation is
+ * counted out, one after the other. Slow, and written without the engine, so that a mistake of one shows against the other.
+ */
+import type { MatchRule } from '../../../../src/options/books/types.ts';
+
+export type Side = 'ledger' | 'book';
+
+/** An entry of either side. */
+export interface Piece {
+  readonly side: Side;
+  /** The batch number, or the book's own number. */
+  readonly number: string;
+  readonly currency: string;
+  /** Days since some day. */
+  readonly day: number;
+  /** In minor units, a credit above zero. */
+  readonly units: number;
+  /** Batch numbers in the reference, of an entry of the book. */
+  readonly names: readonly string[];
+}
+
+export interface OracleRules {
+  readonly rules: readonly MatchRule[];
+  readonly days: number;
+  readonly sumEntriesMax: number;
+  /** The largest difference in minor units, by currency. */
+  readonly tolerances: ReadonlyMap<string, number>;
+}
+
+export interface Answer {
+  readonly rule: MatchRule;
+  readonly pieces: readonly Piece[];
+}
+
+/** Each match that has no other explanation, rule by rule. */
+export function answersOf(pieces: readonly Piece[], rules: OracleRules): Answer[] {
+  const answers: Answer[] = [];
+  let left = [...pieces];
+  const take = (rule: MatchRule, found: readonly (readonly Piece[])[]): void => {
+    for (const group of found) answers.push({ rule, pieces: group });
+    const gone = new Set(found.flat());
+    left = left.filter((piece) => !gone.has(piece));
+  };
+  for (const rule of ORDER) {
+    if (!rules.rules.includes(rule)) continue;
+    if (rule === 'reference') {
+      const groups = namedGroups(left);
+      take(
+        rule,
+        groups.filter((group) => agrees(group, rules)),
+      );
+      // What is named and does not agree is for a person.
+      const named = new Set(groups.flat());
+      left = left.filter((piece) => !named.has(piece));
+    } else take(rule, FINDERS[rule](left, rules));
+  }
+  return answers;
+}
+
+const ORDER: readonly MatchRule[] = ['reference', 'same-day', 'near-day', 'sum', 'tolerance'];
+
+const ledgerOf = (pieces: readonly Piece[]): Piece[] => pieces.filter(({ side }) => side === 'ledger');
+const bookOf = (pieces: readonly Piece[]): Piece[] => pieces.filter(({ side }) => side === 'book');
+const sumOf = (pieces: readonly Piece[]): number => pieces.reduce((sum, { units }) => sum + units, 0);
+const daysApart = (a: Piece, b: Piece): number => Math.abs(a.day - b.day);
+const isAcross = (a: Piece, b: Piece): boolean => a.side !== b.side && a.currency === b.currency;
+
+/** Entries of the book with the ledger's entries that they name, each group by itself. */
+function namedGroups(pieces: readonly Piece[]): Piece[][] {
+  const ledger = ledgerOf(pieces);
+  const groups: Set<Piece>[] = [];
+  for (const own of bookOf(pieces)) {
+    const named = ledger.filter(({ number }) => own.names.includes(number));
+    if (named.length === 0) continue;
+    const joined = new Set([own, ...named]);
+    for (const group of groups.filter((one) => named.some((piece) => one.has(piece)))) {
+      for (const piece of group) joined.add(piece);
+      groups.splice(groups.indexOf(group), 1);
+    }
+    groups.push(joined);
+  }
+  return groups.map((group) => [...group]);
+}
+
+function agrees(group: readonly Piece[], { tolerances }: OracleRules): boolean {
+  const [ledger, book] = [ledgerOf(group), bookOf(group)];
+  if (ledger.length > 1 && book.length > 1) return false;
+  const { currency } = group[0]!;
+  if (group.some((piece) => piece.currency !== currency)) return false;
+  const [there, here] = [sumOf(ledger), sumOf(book)];
+  return Math.sign(there) === Math.sign(here) && Math.abs(there - here) <= (tolerances.get(currency) ?? 0);
+}
+
+/** Of the pairs, those of which neither has another partner. */
+const onlyPairs = (pieces: readonly Piece[], isPair: (ledger: Piece, own: Piece) => boolean): Piece[][] => {
+  const pairs = ledgerOf(pieces).flatMap((ledger) =>
+    bookOf(pieces)
+      .filter((own) => isPair(ledger, own))
+      .map((own) => [ledger, own]),
+  );
+  const isOnly = (piece: Piece): boolean => pairs.filter((pair) => pair.includes(piece)).length === 1;
+  return pairs.filter((pair) => pair.every(isOnly));
+};
+
+const isAlike = (a: Piece, b: Piece): boolean => a.currency === b.currency && a.units === b.units;
+const isNear =
+  ({ days }: OracleRules) =>
+  (a: Piece, b: Piece): boolean =>
+    isAcross(a, b) && isAlike(a, b) && daysApart(a, b) <= days;
+
+const FINDERS: Readonly<
+  Record<
+    Exclude<MatchRule, 'reference'>,
+    (pieces: readonly Piece[], rules: OracleRules) => readonly (readonly Piece[])[]
+  >
+> = {
+  /** One on each side of a day; none of the same amount without such a partner is near, which may have been meant as well. */
+  'same-day': (pieces, rules) => {
+    const pairs = onlyPairs(pieces, (a, b) => isAcross(a, b) && isAlike(a, b) && a.day === b.day);
+    const paired = new Set(pairs.flat());
+    const open = pieces.filter((piece) => !paired.has(piece));
+    return pairs.filter(
+      ([one]) => !open.some((other) => isAlike(one!, other) && daysApart(one!, other) <= rules.days),
+    );
+  },
+  'near-day': (pieces, rules) => onlyPairs(pieces, isNear(rules)),
+  sum: (pieces, rules) => {
+    const { solutions, unsearched } = solutionsOf(pieces, rules);
+    const ways = Map.groupBy(
+      solutions.flatMap(({ group }) => group),
+      (piece) => piece,
+    );
+    const isCertain = (piece: Piece): boolean =>
+      ways.get(piece)!.length === 1 && !unsearched.has(piece) && !hasPartner(piece, pieces, rules);
+    return solutions
+      .filter(({ group, isChance }) => !isChance && group.every(isCertain))
+      .map(({ group }) => group);
+  },
+  tolerance: (pieces, rules) => {
+    const { solutions } = rules.rules.includes('sum') ? solutionsOf(pieces, rules) : { solutions: [] };
+    const held = new Set(solutions.flatMap(({ group }) => group));
+    return onlyPairs(pieces, (ledger, own) => {
+      const fee = own.units - ledger.units;
+      return (
+        isAcross(ledger, own) &&
+        daysApart(ledger, own) <= rules.days &&
+        Math.sign(ledger.units) === Math.sign(own.units) &&
+        fee >= 0 &&
+        fee <= (rules.tolerances.get(ledger.currency) ?? -1)
+      );
+    }).filter((pair) => !pair.some((piece) => held.has(piece)) && pair[0]!.units !== pair[1]!.units);
+  },
+};
+
+/** Whether an entry of the same amount is near on the other side: then a sum is not the only explanation. */
+const hasPartner = (piece: Piece, pieces: readonly Piece[], rules: OracleRules): boolean =>
+  pieces.some((other) => isNear(rules)(piece, other));
+
+interface Solution {
+  readonly group: readonly Piece[];
+  /** So many subsets were tried that one of them has such a sum anyway. */
+  readonly isChance: boolean;
+}
+
+/** More candidates than these are not searched. */
+const CANDIDATES_MAX = 30;
+/** At most one subset was tried for so many possible sums. */
+const SUMS_A_SUBSET = 10_000;
+
+/** Every entry that is the sum of several of the other side, and all that has to do with an entry that was not searched. */
+function solutionsOf(pieces: readonly Piece[], rules: OracleRules) {
+  const solutions: Solution[] = [];
+  const unsearched = new Set<Piece>();
+  for (const target of pieces.filter(({ units }) => units !== 0)) {
+    const candidates = pieces.filter(
+      (piece) => piece.units !== 0 && isAcross(piece, target) && daysApart(piece, target) <= rules.days,
+    );
+    if (candidates.length > CANDIDATES_MAX) {
+      for (const piece of [target, ...candidates]) unsearched.add(piece);
+      continue;
+    }
+    for (const subset of subsetsOf(candidates, rules.sumEntriesMax))
+      if (subset.length > 1 && sumOf(subset) === target.units)
+        solutions.push({
+          group: [target, ...subset],
+          isChance: isChance(subset.length, candidates, target),
+        });
+  }
+  return { solutions, unsearched };
+}
+
+function isChance(size: number, candidates: readonly Piece[], target: Piece): boolean {
+  let tried = 0;
+  for (let of = 2, ways = candidates.length; of <= size; of += 1) {
+    ways = (ways * (candidates.length - of + 1)) / of;
+    tried += ways;
+  }
+  const step = [target, ...candidates].reduce((divisor, { units }) => gcd(divisor, Math.abs(units)), 0);
+  const sums = candidates.reduce((spread, { units }) => spread + Math.abs(units), 0) / step;
+  return tried * SUMS_A_SUBSET > sums;
+}
+
+const gcd = (a: number, b: number): number => (b === 0 ? a : gcd(b, a % b));
+
+function* subsetsOf(pieces: readonly Piece[], most: number): Generator<Piece[]> {
+  if (most === 0) return;
+  for (const [at, piece] of pieces.entries()) {
+    yield [piece];
+    for (const more of subsetsOf(pieces.slice(at + 1), most - 1)) yield [piece, ...more];
+  }
+}
