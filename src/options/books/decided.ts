@@ -30,7 +30,7 @@ export async function joinByHand(
   const joined = await rowsOf(trx)<object>`
     UPDATE book_match_entry SET match_id = ${matchId}, version = 0, named = NULL WHERE ${isChosen} AND match_id IS NULL
     RETURNING match_id`;
-  await sql`UPDATE book_match SET complete_on = (SELECT max(day) FROM book_match_entry WHERE match_id = ${matchId})
+  await sql`UPDATE book_match SET complete_on = coalesce((SELECT max(day) FROM book_match_entry WHERE match_id = ${matchId}), complete_on)
     WHERE id = ${matchId}`.execute(trx);
   return joined.length;
 }
