@@ -28,6 +28,10 @@ export const REASONS: Readonly<Record<string, Readonly<Record<string, string>>>>
     'any-ascii': 'names in the letters that MT940 allows',
     pdfkit: 'the statement as PDF',
   },
+  books: {
+    'csv-parse': 'CSV as an ERP writes it: any delimiter, quotes, line ends',
+    hucre: 'books kept as XLSX',
+  },
   'notifications and pages': { fastify: 'the HTTP server; limits on bodies and times' },
   pages: {
     '@fastify/cookie': 'signed cookies of a login',

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { importBook, type ImportReport } from '../../../src/options/books/import/import.ts';
 import { readMapping } from '../../../src/options/books/import/mapping.ts';
@@ -34,9 +35,7 @@ const imported = (
 ): Promise<ImportReport> => {
   const text = typeof rows === 'string' ? rows : [HEAD, ...rows, ''].join('\n');
   const read = readMapping(mapping, 'map.yaml');
-  const stdin = (async function* () {
-    yield Buffer.from(text);
-  })();
+  const stdin = Readable.from([Buffer.from(text)]);
   return importBook(database.db, {
     ...{ mapping: read, from, to, isDryRun, now: () => NOW, signal: new AbortController().signal },
     source: openSource(read, { path: '-', env: {}, stdin, isInsecureAllowed: false }),

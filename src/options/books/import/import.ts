@@ -285,12 +285,12 @@ async function* oneAhead<Part>(parts: AsyncIterable<Part>): AsyncGenerator<Part>
   let next = iterator.next();
   try {
     for (;;) {
-      const { done, value } = await next;
-      if (done === true) return;
+      const given: IteratorResult<Part, unknown> = await next;
+      if (given.done === true) return;
       next = iterator.next();
       // Its failure is thrown where it is waited for.
       next.catch(() => undefined);
-      yield value;
+      yield given.value;
     }
   } finally {
     await iterator.return?.();

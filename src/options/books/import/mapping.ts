@@ -83,7 +83,7 @@ export type ColumnNames = Mapping['columns'];
 
 function isEncoding(label: string): boolean {
   try {
-    return new TextDecoder(label).fatal === false;
+    return new TextDecoder(label).encoding !== '';
   } catch {
     return false;
   }

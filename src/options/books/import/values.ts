@@ -25,14 +25,15 @@ const PLAIN = /^(?:0|[1-9]\d*)(?:\.\d+)?$/;
 export function amountReader(decimal: 'point' | 'comma'): (text: string) => string | null {
   const [point, group] = decimal === 'point' ? [String.raw`\.`, ','] : [',', String.raw`\.`];
   const groups = String.raw`\d{1,3}(?<by>[${group}'’\s])(?:\d{2,3}\k<by>)*\d{3}`;
-  const written = new RegExp(`^(?<whole>\\d*|${groups})(?:${point}(?<part>\\d*))?$`);
+  const written = new RegExp(`^(?<integer>\\d*|${groups})(?:${point}(?<part>\\d*))?$`);
   return (text) => {
     const { digits, isNegative } = unsigned(text.trim());
     let plain = digits;
     if (decimal === 'comma' || !PLAIN.test(digits)) {
-      const { whole, part = '' } = written.exec(digits)?.groups ?? {};
-      if (whole === undefined || whole + part === '') return null;
-      plain = (whole.replaceAll(/\D/g, '').replace(/^0+(?=\d)/, '') || '0') + (part === '' ? '' : `.${part}`);
+      const { integer, part = '' } = written.exec(digits)?.groups ?? {};
+      if (integer === undefined || integer + part === '') return null;
+      plain =
+        (integer.replaceAll(/\D/g, '').replace(/^0+(?=\d)/, '') || '0') + (part === '' ? '' : `.${part}`);
     }
     if (!isWithinDigits(plain)) return null;
     return isNegative && /[1-9]/.test(plain) ? `-${plain}` : plain;
