@@ -1,12 +1,13 @@
 /** The close of a month by two persons: one prepares it, another one approves it. Keeps preparations, and finds what changed since. */
 import { sql } from 'kysely';
+import { isSamePerson } from '../../ledger/text.ts';
 import { inForce, type Preparation, type StoredClose } from '../../statements/closes.ts';
 import { ofMerchants } from '../../store/account-filter.ts';
 import { recordAuditEvent } from '../../store/audit.ts';
 import { rowsOf, type Db, type Trx } from '../../store/engine/database.ts';
 import type { CloseFilter } from '../../statements/closes.ts';
 import type { CloseRequest, CloseResult, Obstacle } from '../option.ts';
-import { isSamePerson, type CloseFile } from './close-file.ts';
+import type { CloseFile } from './close-file.ts';
 import { closesOfMonth, firstDay, ofMonth, storeReopening } from './stored.ts';
 
 /** What a close holds of the ledger: all of its file but who closes it, when and why. */

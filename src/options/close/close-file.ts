@@ -53,11 +53,6 @@ interface ActionInFile {
   readonly note: string | null;
 }
 
-/** Names are compared without case and blanks, which a person may type differently. */
-export const isSamePerson = (one: string, other: string): boolean => personKey(one) === personKey(other);
-
-const personKey = (name: string): string => name.normalize('NFKC').replace(/\s+/g, '').toLowerCase();
-
 /** A action as the file has it. */
 export const actionInFile = ({ by, at, note }: Action): ActionInFile => ({ by, at: at.toISOString(), note });
 

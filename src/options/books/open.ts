@@ -1,0 +1,107 @@
+/** Entries of either side that are in no match, or in one that does not count yet: with age and who is responsible for them. */
+import { sql, type RawBuilder } from 'kysely';
+import { sha256Of } from '../../host/sha256.ts';
+import type { AccountFilter } from '../../ledger/account-filter.ts';
+import type { Account, BusinessDay } from '../../ledger/entry.ts';
+import { ofAccounts, ofMerchants } from '../../store/account-filter.ts';
+import { rowsOf, type Db } from '../../store/engine/database.ts';
+import type { MatchEntry } from './types.ts';
+
+export interface OpenEntry extends MatchEntry, Account {
+  /** From its day to today. */
+  readonly ageDays: number;
+  /** The person who is responsible for it; null if no one said so. */
+  readonly owner: string | null;
+  readonly dueOn: BusinessDay | null;
+  /** The match that waits for approval, or that a person took back. */
+  readonly matchId: number | null;
+  readonly matchRule: string | null;
+  /** Where it stands in the list. */
+  readonly place: string;
+}
+
+export interface OpenFilter extends AccountFilter {
+  readonly side?: MatchEntry['side'] | undefined;
+  readonly from?: BusinessDay | undefined;
+  readonly to?: BusinessDay | undefined;
+  /** Only entries that are older than so many days. */
+  readonly olderThan?: number | undefined;
+  readonly limit?: number | undefined;
+  /** Only entries behind this place. */
+  readonly after?: string | undefined;
+}
+
+/** What an assignment's audit event calls the entry `entry`, with its own row `own`. */
+const SUBJECT = sql`entry.merchant_no || CASE WHEN entry.batch_no IS NULL
+  THEN ' own ' || own.book || ' ' || own.number ELSE ' ledger ' || entry.batch_no END`;
+
+/** The same of an entry that was read. */
+export const subjectOf = ({ merchantNo, book, number }: Account & Pick<MatchEntry, 'book' | 'number'>): string =>
+  book === null ? `${merchantNo} ledger ${number}` : `${merchantNo} own ${book} ${number}`;
+
+/** Rows of book_match_entry that count as unmatched, with the match that they wait in. */
+export const openRows = (accounts: AccountFilter): RawBuilder<unknown> => sql`(
+  SELECT entry.*, NULL::text AS rule FROM book_match_entry AS entry
+  WHERE entry.match_id IS NULL AND ${ofAccounts(accounts, 'entry')}
+  UNION ALL
+  SELECT entry.*, made.rule FROM book_match AS made JOIN book_match_entry AS entry ON entry.match_id = made.id
+  WHERE made.audit_event_id IS NOT NULL AND made.waits_for_approval AND ${ofAccounts(accounts, 'made')})`;
+
+const SIDE = sql`CASE WHEN entry.batch_no IS NULL THEN 'book' ELSE 'ledger' END`;
+const PLACE = sql`concat_ws('/', entry.day, entry.merchant_no, entry.currency, ${SIDE}, entry.batch_no, entry.book_entry_id) COLLATE "C"`;
+
+/** Entries that count as unmatched, the oldest first. */
+export const openEntries = (db: Db, today: BusinessDay, filter: OpenFilter): Promise<OpenEntry[]> => {
+  const { side, from, to, olderThan, limit, after } = filter;
+  return rowsOf(db)<OpenEntry>`
+    SELECT entry.merchant_no AS "merchantNo", entry.currency, ${SIDE} AS side, coalesce(entry.batch_no, own.number) AS number,
+      own.book, entry.day, trim_scale(entry.amount) AS amount, coalesce(own.reference, '') AS reference,
+      coalesce(own.type, ledger.transaction_type, '') AS type, ${today}::date - entry.day AS "ageDays",
+      last.assigned_to AS owner, last.due_on AS "dueOn", entry.match_id AS "matchId", entry.rule AS "matchRule", ${PLACE} AS place
+    FROM ${openRows(filter)} AS entry
+    LEFT JOIN book_entry AS own ON own.id = entry.book_entry_id
+    LEFT JOIN ledger_entry AS ledger ON (ledger.merchant_no, ledger.batch_no) = (entry.merchant_no, entry.batch_no)
+    LEFT JOIN LATERAL (
+      SELECT assigned_to, due_on FROM audit_event WHERE subject = ${SUBJECT} AND command = 'books assign' ORDER BY id DESC LIMIT 1
+    ) AS last ON true
+    WHERE ${side === undefined ? sql`true` : sql`${SIDE} = ${side}`}
+      AND ${from === undefined ? sql`true` : sql`entry.day >= ${from}::date`}
+      AND ${to === undefined ? sql`true` : sql`entry.day <= ${to}::date`}
+      AND ${olderThan === undefined ? sql`true` : sql`entry.day < ${today}::date - ${olderThan}::int`}
+      AND ${after === undefined ? sql`true` : sql`${PLACE} > ${after}`}
+    ORDER BY place LIMIT ${limit ?? null}::bigint`;
+};
+
+/** How much of an account is unmatched. */
+export interface OpenCount extends Account {
+  readonly ledger: number;
+  readonly book: number;
+  readonly oldest: BusinessDay | null;
+  /** Matches that wait for approval. */
+  readonly waiting: number;
+  /** Whether entries changed since they were matched. */
+  readonly isChanged: boolean;
+}
+
+/** Of each account with own books, how much is unmatched. */
+export const openCounts = (db: Db, merchants: AccountFilter['merchants']): Promise<OpenCount[]> =>
+  rowsOf(db)<OpenCount>`
+    WITH account AS (
+      SELECT merchant_no, currency, bool_or(is_changed) AS is_changed FROM book_day WHERE ${ofMerchants(merchants)} GROUP BY 1, 2
+    ), open AS (
+      SELECT merchant_no, currency, count(batch_no)::int AS ledger, count(book_entry_id)::int AS book, min(day) AS oldest,
+        count(DISTINCT match_id) FILTER (WHERE rule <> 'apart')::int AS waiting
+      FROM ${openRows({ merchants, currencies: null })} AS entry GROUP BY 1, 2
+    )
+    SELECT account.merchant_no AS "merchantNo", account.currency, coalesce(ledger, 0) AS ledger, coalesce(book, 0) AS book, oldest,
+      coalesce(waiting, 0) AS waiting, is_changed AS "isChanged"
+    FROM account LEFT JOIN open ON (open.merchant_no, open.currency) = (account.merchant_no, account.currency)
+    ORDER BY 1, 2`;
+
+const ANSWER_CHARACTERS = 10;
+
+/** Names an answer of a proposal: it is another one as soon as an entry of it has changed. */
+export function answerId({ merchantNo, currency }: Account, entries: readonly MatchEntry[]): string {
+  const texts = entries.map(({ side, book, number, day, amount }) => JSON.stringify([side, book, number, day, amount]));
+  return sha256Of(JSON.stringify([merchantNo, currency, ...texts.toSorted()])).slice(0, ANSWER_CHARACTERS);
+}
