@@ -8,6 +8,7 @@ import { addAmounts, compareAmounts, moneyText, subtractAmounts } from '../../le
 import { isSamePerson } from '../../ledger/text.ts';
 import { recordAuditEvent, type AuditEvent } from '../../store/audit.ts';
 import { arrayLiteral, rowsOf, type Db, type Trx } from '../../store/engine/database.ts';
+import { subjectOf } from './open.ts';
 import { joinByHand, releaseMatch, touchMatch, type EntryKey } from './decided.ts';
 import { matchIn } from './match.ts';
 import type { MatchOrigin, MatchRules } from './types.ts';
@@ -75,16 +76,26 @@ export const decideMatch = (
     const { merchantNo } = named;
     const found = await openOf(trx, named);
     const [currency = '', ...others] = new Set(found.map((one) => one.currency));
-    if (others.length > 0) throw new DecisionRefused(`the entries are in ${currency} and ${others.join(', ')}; decide on one currency at a time.`);
+    if (others.length > 0)
+      throw new DecisionRefused(
+        `the entries are in ${currency} and ${others.join(', ')}; decide on one currency at a time.`,
+      );
     const [ledger, own] = [sumOf(found, 'ledger'), sumOf(found, 'book')];
     const difference = subtractAmounts(ledger, own);
     assertSums({ found, currency, ledger, own, difference, differenceType, isWriteOff });
     const limit = rules.approvalAbove.get(currency);
-    const waits = limit !== undefined && [ledger, own].some((sum) => compareAmounts(sum.replace('-', ''), limit) > 0);
-    const match = {
-      ...{ merchantNo, currency, difference, rule: isWriteOff ? 'write-off' : 'by-hand', waitsForApproval: waits },
+    const waits =
+      limit !== undefined && [ledger, own].some((sum) => compareAmounts(sum.replace('-', ''), limit) > 0);
+    const match: Omit<DecidedMatch, 'id'> = {
+      ...{
+        merchantNo,
+        currency,
+        difference,
+        rule: isWriteOff ? 'write-off' : 'by-hand',
+        waitsForApproval: waits,
+      },
       differenceType: compareAmounts(difference, '0') === 0 ? null : differenceType,
-    } as const;
+    };
     const id = await storeMatch(trx, match, found, { now, event });
     await matchIn(trx, { merchantNo, rules, now });
     return { id, ...match };
@@ -100,11 +111,16 @@ interface Sums extends Pick<DecidedMatch, 'currency' | 'difference' | 'differenc
 function assertSums({ found, currency, ledger, own, difference, differenceType, isWriteOff }: Sums): void {
   const isEqual = compareAmounts(difference, '0') === 0;
   if (isWriteOff) {
-    if (isEqual) throw new DecisionRefused('the sums agree, so there is nothing to write off; match the entries instead.');
+    if (isEqual)
+      throw new DecisionRefused(
+        'the sums agree, so there is nothing to write off; match the entries instead.',
+      );
     return;
   }
   if (new Set(found.map(({ side }) => side)).size < 2)
-    throw new DecisionRefused('a match needs entries of both sides; write an entry off that has no counterpart.');
+    throw new DecisionRefused(
+      'a match needs entries of both sides; write an entry off that has no counterpart.',
+    );
   if (!isEqual && differenceType === null)
     throw new DecisionRefused(
       `the ledger has ${moneyText(ledger, currency)} and the book ${moneyText(own, currency)}: ` +
@@ -122,15 +138,17 @@ async function storeMatch(
   { now, event }: Pick<Deciding, 'now' | 'event'>,
 ): Promise<number> {
   const { merchantNo, currency, rule, difference, differenceType, waitsForApproval } = match;
-  const [{ id }] = (await rowsOf(trx)<{ id: number }>`SELECT nextval('book_match_id_seq') AS id`) as [{ id: number }];
+  const [{ id }] = (await rowsOf(trx)<{ id: number }>`SELECT nextval('book_match_id_seq') AS id`) as [
+    { id: number },
+  ];
   const auditEventId = await recordAuditEvent(trx, { ...event, subject: matchSubject(merchantNo, id) }, now);
   await sql`
     INSERT INTO book_match (id, merchant_no, currency, rule, difference, difference_type, complete_on, made_at, audit_event_id,
       waits_for_approval)
     OVERRIDING SYSTEM VALUE VALUES (${id}, ${merchantNo}, ${currency}, ${rule}, ${difference}::numeric, ${differenceType}, ${now}::date,
       ${now}, ${auditEventId}, ${waitsForApproval})`.execute(trx);
-  const keys = found.map(
-    ({ bookEntryId, number }): EntryKey => (bookEntryId === null ? { batchNo: number } : { bookEntryId }),
+  const keys = found.map(({ bookEntryId, number }): EntryKey =>
+    bookEntryId === null ? { batchNo: number } : { bookEntryId },
   );
   if ((await joinByHand(trx, { matchId: id, merchantNo }, keys)) !== keys.length)
     throw new Error(`merchant ${merchantNo}: entries of match ${id} were taken meanwhile`);
@@ -142,7 +160,9 @@ export const matchSubject = (merchantNo: string, id: number): string => `${merch
 /** Who decides waits for a matching, and keeps others from one. */
 const inBooks = <Result>(db: Db, merchantNo: string, work: (trx: Trx) => Promise<Result>): Promise<Result> =>
   db.transaction().execute(async (trx) => {
-    await sql`SELECT pg_advisory_xact_lock(hashtextextended(${`daybook books ${merchantNo}`}, 0))`.execute(trx);
+    await sql`SELECT pg_advisory_xact_lock(hashtextextended(${`daybook books ${merchantNo}`}, 0))`.execute(
+      trx,
+    );
     return work(trx);
   });
 
@@ -155,13 +175,21 @@ async function openOf(trx: Trx, { merchantNo, ledger, own }: Named): Promise<Fou
   const isFree = ({ rule }: Found): boolean => rule === null || rule === 'apart';
   for (const number of ledger)
     if (!found.some((one) => one.side === 'ledger' && one.number === number))
-      throw new DecisionRefused(`${merchantNo} has no entry ${number} to be matched; \`daybook books unmatched\` lists what is open.`);
+      throw new DecisionRefused(
+        `${merchantNo} has no entry ${number} to be matched; \`daybook books unmatched\` lists what is open.`,
+      );
   for (const { book, number } of own) {
-    const named = found.filter((one) => one.number === number && one.side === 'book' && (book === null || one.book === book));
+    const named = found.filter(
+      (one) => one.number === number && one.side === 'book' && (book === null || one.book === book),
+    );
     if (named.length === 0)
-      throw new DecisionRefused(`no book of ${merchantNo} has an entry ${number} to be matched; \`daybook books unmatched\` lists what is open.`);
+      throw new DecisionRefused(
+        `no book of ${merchantNo} has an entry ${number} to be matched; \`daybook books unmatched\` lists what is open.`,
+      );
     if (named.length > 1)
-      throw new DecisionRefused(`${number} is in the books ${named.map((one) => one.book).join(', ')}; say which one.`);
+      throw new DecisionRefused(
+        `${number} is in the books ${named.map((one) => one.book).join(', ')}; say which one.`,
+      );
   }
   for (const one of found) {
     if (!isFree(one))
@@ -169,7 +197,9 @@ async function openOf(trx: Trx, { merchantNo, ledger, own }: Named): Promise<Fou
         `${one.number} is in match ${one.matchId} already; \`daybook books undo ${one.matchId}\` takes that back.`,
       );
     if (one.isChanged)
-      throw new DecisionRefused(`${one.number} has changed since it was matched last; run \`daybook books match\`, and decide then.`);
+      throw new DecisionRefused(
+        `${one.number} has changed since it was matched last; run \`daybook books match\`, and decide then.`,
+      );
   }
   return found;
 }
@@ -190,25 +220,32 @@ const foundOf = (trx: Trx, { merchantNo, ledger, own }: Named): Promise<Found[]>
       ON book_entry.number = named.number AND book_entry.book = coalesce(named.book, book_entry.book)
     WHERE book_entry.merchant_no = ${merchantNo}))`;
 
-type Stored = Pick<DecidedMatch, 'merchantNo' | 'currency' | 'rule' | 'waitsForApproval'> & { readonly by: string | null };
+type Stored = Pick<DecidedMatch, 'merchantNo' | 'currency' | 'rule' | 'waitsForApproval'> & {
+  readonly by: string | null;
+};
 
 async function matchOf(trx: Db, id: number): Promise<Stored> {
   const [found] = await rowsOf(trx)<Stored>`
     SELECT merchant_no AS "merchantNo", currency, rule, waits_for_approval AS "waitsForApproval", by_whom AS by
     FROM book_match LEFT JOIN audit_event ON audit_event.id = audit_event_id WHERE book_match.id = ${id}`;
   if (found === undefined)
-    throw new DecisionRefused(`there is no match ${id} any more; \`daybook books unmatched\` shows what is open.`);
+    throw new DecisionRefused(
+      `there is no match ${id} any more; \`daybook books unmatched\` shows what is open.`,
+    );
   return found;
 }
 
 /** The merchant whose match it is. Throws `DecisionRefused` where there is none. */
-export const merchantOfMatch = async (db: Db, id: number): Promise<string> => (await matchOf(db, id)).merchantNo;
+const merchantOfMatch = async (db: Db, id: number): Promise<string> => (await matchOf(db, id)).merchantNo;
 
 /**
  * Takes a match back. Entries of a match by hand are free for the rules again. Those of a rule's stay apart: no rule matches them
  * until a person does, or takes this back, too. Throws `DecisionRefused` where there is no such match.
  */
-export async function undoMatch({ db, rules, now, event }: Deciding, id: number): Promise<DecidedMatch | null> {
+export async function undoMatch(
+  { db, rules, now, event }: Deciding,
+  id: number,
+): Promise<DecidedMatch | null> {
   const merchantNo = await merchantOfMatch(db, id);
   return inBooks(db, merchantNo, async (trx) => {
     const { currency, by } = await matchOf(trx, id);
@@ -219,8 +256,17 @@ export async function undoMatch({ db, rules, now, event }: Deciding, id: number)
     } else {
       const entries = await rowsOf(trx)<{ batchNo: string | null; bookEntryId: number | null }>`
         SELECT batch_no AS "batchNo", book_entry_id AS "bookEntryId" FROM book_match_entry WHERE match_id = ${id}`;
-      const found = entries.map(({ batchNo, bookEntryId }) => ({ number: batchNo ?? '', bookEntryId }) as Found);
-      const apart = { merchantNo, currency, rule: 'apart', difference: '0', differenceType: null, waitsForApproval: true } as const;
+      const found = entries.map(
+        ({ batchNo, bookEntryId }) => ({ number: batchNo ?? '', bookEntryId }) as Found,
+      );
+      const apart = {
+        merchantNo,
+        currency,
+        rule: 'apart',
+        difference: '0',
+        differenceType: null,
+        waitsForApproval: true,
+      } as const;
       left = { id: await storeMatch(trx, apart, found, { now, event }), ...apart };
     }
     await matchIn(trx, { merchantNo, rules, now });
@@ -233,12 +279,34 @@ export async function approveMatch({ db, rules, now, event }: Deciding, id: numb
   const merchantNo = await merchantOfMatch(db, id);
   await inBooks(db, merchantNo, async (trx) => {
     const { rule, by, waitsForApproval } = await matchOf(trx, id);
-    if (!waitsForApproval || rule === 'apart') throw new DecisionRefused(`match ${id} does not wait for approval.`);
+    if (!waitsForApproval || rule === 'apart')
+      throw new DecisionRefused(`match ${id} does not wait for approval.`);
     if (by === null || isSamePerson(by, event.by))
-      throw new DecisionRefused(`${by} decided on match ${id}, and no one may approve their own decision; ask another person.`);
-    const auditEventId = await recordAuditEvent(trx, { ...event, subject: matchSubject(merchantNo, id) }, now);
-    await sql`UPDATE book_match SET waits_for_approval = false, approved_event_id = ${auditEventId} WHERE id = ${id}`.execute(trx);
+      throw new DecisionRefused(
+        `${by} decided on match ${id}, and no one may approve their own decision; ask another person.`,
+      );
+    const auditEventId = await recordAuditEvent(
+      trx,
+      { ...event, subject: matchSubject(merchantNo, id) },
+      now,
+    );
+    await sql`UPDATE book_match SET waits_for_approval = false, approved_event_id = ${auditEventId} WHERE id = ${id}`.execute(
+      trx,
+    );
     await touchMatch(trx, id);
     await matchIn(trx, { merchantNo, rules, now });
   });
 }
+
+/** Makes the person of the event's assignment responsible for the named open entries. Returns how many these are. */
+export const assignEntries = ({ db, now, event }: Deciding, named: Named): Promise<number> =>
+  inBooks(db, named.merchantNo, async (trx) => {
+    const found = await openOf(trx, named);
+    for (const one of found)
+      await recordAuditEvent(
+        trx,
+        { ...event, subject: subjectOf({ ...one, merchantNo: named.merchantNo }) },
+        now,
+      );
+    return found.length;
+  });

@@ -36,7 +36,11 @@ const SUBJECT = sql`entry.merchant_no || CASE WHEN entry.batch_no IS NULL
   THEN ' own ' || own.book || ' ' || own.number ELSE ' ledger ' || entry.batch_no END`;
 
 /** The same of an entry that was read. */
-export const subjectOf = ({ merchantNo, book, number }: Account & Pick<MatchEntry, 'book' | 'number'>): string =>
+export const subjectOf = ({
+  merchantNo,
+  book,
+  number,
+}: Account & Pick<MatchEntry, 'book' | 'number'>): string =>
   book === null ? `${merchantNo} ledger ${number}` : `${merchantNo} own ${book} ${number}`;
 
 /** Rows of book_match_entry that count as unmatched, with the match that they wait in. */
@@ -102,6 +106,8 @@ const ANSWER_CHARACTERS = 10;
 
 /** Names an answer of a proposal: it is another one as soon as an entry of it has changed. */
 export function answerId({ merchantNo, currency }: Account, entries: readonly MatchEntry[]): string {
-  const texts = entries.map(({ side, book, number, day, amount }) => JSON.stringify([side, book, number, day, amount]));
+  const texts = entries.map(({ side, book, number, day, amount }) =>
+    JSON.stringify([side, book, number, day, amount]),
+  );
   return sha256Of(JSON.stringify([merchantNo, currency, ...texts.toSorted()])).slice(0, ANSWER_CHARACTERS);
 }

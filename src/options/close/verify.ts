@@ -8,12 +8,7 @@ import { closeKey, downloadedName, fileOf, isCloseFile } from '../../statements/
 import type { Manifest, ManifestStatement } from '../../statements/manifest.ts';
 import { groupedBy } from '../../statements/verify-chain.ts';
 import type { Problem, ReadManifest, VerifiedFile } from '../../statements/verify-days.ts';
-import {
-  closedAccount,
-  parseClose,
-  type CloseFile,
-  type ClosedStatement,
-} from './close-file.ts';
+import { closedAccount, parseClose, type CloseFile, type ClosedStatement } from './close-file.ts';
 import { checkedByRows, type ReplacedFile } from './rows.ts';
 
 /** What is wrong in the file under this path (its parts separated by `/`); nothing if it is as daybook makes it. */

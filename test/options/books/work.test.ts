@@ -1,0 +1,244 @@
+/** What people decide about entries of own books, by command. */
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { matchBooks } from '../../../src/options/books/match.ts';
+import { bookFigures } from '../../../src/options/books/figures.ts';
+import { daybook, type Env } from '../../cli/daybook.ts';
+import { emptyTables, freshDatabase, type ServerDatabase } from '../../support/database.ts';
+import type { MatchRules } from '../../../src/options/books/types.ts';
+import {
+  MERCHANT_NO,
+  NOW,
+  stateOf,
+  vanish,
+  writeBook,
+  writeLedger,
+  type SmallEntry,
+} from './random-books.ts';
+
+const RULES: MatchRules = {
+  rules: ['reference', 'same-day', 'near-day', 'sum', 'tolerance'],
+  days: 3,
+  sumEntriesMax: 6,
+  tolerances: new Map([['CNY', { max: '0.5', type: 'fee' }]]),
+};
+
+let database: ServerDatabase;
+let env: Env;
+beforeAll(async () => {
+  database = await freshDatabase();
+  env = {
+    DATABASE_URL: database.url,
+    DAYBOOK_NOW: NOW.toISOString(),
+    PLATFORM_BASE_URL: 'http://127.0.0.1:1',
+    PLATFORM_TIME_ZONE: 'Asia/Shanghai',
+    BOOKS_TOLERANCES: '{"CNY":{"max":"0.5","type":"fee"}}',
+    BOOKS_APPROVAL_ABOVE: '{"CNY":"1000"}',
+  };
+});
+beforeEach(() => emptyTables(database.db));
+afterAll(() => database.close());
+
+const entry = (text: string): SmallEntry => {
+  const [number, day, amount, ...keys] = text.split(' ');
+  return { number: number!, day: Number(day), amount: amount!, keys };
+};
+const matched = () => matchBooks(database.db, { merchantNo: MERCHANT_NO, rules: RULES, now: NOW });
+async function given(ledger: readonly string[], book: readonly string[]) {
+  await writeLedger(database.db, ledger.map(entry));
+  await writeBook(database.db, book.map(entry));
+  await matched();
+}
+
+const books = (...args: readonly string[]) => daybook(['books', ...args], env);
+async function done(...args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await books(...args);
+  expect(code, stderr).toBe(0);
+  return stdout;
+}
+async function refused(...args: readonly string[]): Promise<string> {
+  const { code, stderr } = await books(...args);
+  expect(code, stderr).toBe(2);
+  return stderr;
+}
+const ofM1 = ['--merchant', MERCHANT_NO, '--by', 'Ada'];
+const open = async (...flags: readonly string[]) =>
+  JSON.parse(await done('unmatched', '--json', ...flags)) as {
+    number: string;
+    side: string;
+    ageDays: number;
+    owner: string | null;
+    dueOn: string | null;
+    place: string;
+    matchRule: string | null;
+  }[];
+const openNumbers = async (...flags: readonly string[]) =>
+  (await open(...flags)).map(({ side, number }) => `${side} ${number}`);
+const idOf = (text: string): string => /match (\d+)/.exec(text)![1]!;
+
+/** At the end of the last day, after the identity of each day was checked. */
+async function figures(): Promise<string> {
+  const account = { merchantNo: MERCHANT_NO, currency: 'CNY' };
+  const all = await bookFigures(database.db, account, '2026-03-01', '2026-12-31');
+  for (const { ledger, book, onlyThere, onlyHere, difference } of all)
+    expect(Number(ledger) - Number(book)).toBeCloseTo(
+      Number(onlyThere) - Number(onlyHere) + Number(difference),
+      6,
+    );
+  const { onlyThere, onlyHere, difference } = all.at(-1)!;
+  return [onlyThere, onlyHere, difference].map(Number).join(' ');
+}
+
+test('open entries of both sides are listed with their age, the oldest first, page by page', async () => {
+  await given(['1 0 10', '2 1 20', '3 1 30'], ['1 1 20', '9 2 40']);
+  expect(await openNumbers()).toEqual(['ledger 1', 'ledger 3', 'book 9']);
+  expect((await open()).map(({ ageDays }) => ageDays)).toEqual([61, 60, 59]);
+  expect(await openNumbers('--side', 'book')).toEqual(['book 9']);
+  expect(await openNumbers('--older-than', '60')).toEqual(['ledger 1']);
+  expect(await openNumbers('--from', '2026-03-02', '--to', '2026-03-02')).toEqual(['ledger 3']);
+  const [first] = await open('--limit', '1');
+  expect(await openNumbers('--after', first!.place)).toEqual(['ledger 3', 'book 9']);
+  const text = await done('unmatched', '--limit', '2');
+  expect(text).toContain('the ledger');
+  expect(text).toContain('2 unmatched entries');
+  expect(text).toContain('--after');
+});
+
+test('entries are matched by hand if their sums agree, and the day agrees then', async () => {
+  await given(['1 0 10', '2 5 90'], ['1 20 60', '2 20 40']);
+  expect(await figures()).toBe('100 100 0');
+  expect(await refused('accept', ...ofM1, '--ledger', '1', '--own', '1')).toContain(
+    'say what the difference of -50 CNY is',
+  );
+  await done(
+    'accept',
+    ...ofM1,
+    '--ledger',
+    '1',
+    '--ledger',
+    '2',
+    '--own',
+    '1',
+    '--own',
+    '2',
+    '--note',
+    'one payout',
+  );
+  expect(await figures()).toBe('0 0 0');
+  expect(await open()).toEqual([]);
+  const { stdout } = await daybook(['audit', '--json'], env);
+  expect(stdout).toContain('books accept');
+  expect(stdout).toContain('one payout');
+});
+
+test('a difference is kept with its type', async () => {
+  await given(['1 0 95'], ['1 20 100']);
+  const id = idOf(await done('accept', ...ofM1, '--ledger', '1', '--own', '1', '--type', 'bank fee'));
+  expect((await stateOf(database.db)).matches).toEqual(['by-hand -5 bank fee 2026-03-21: L1 B1']);
+  expect(await figures()).toBe('0 0 -5');
+  await done('undo', id, '--note', 'another order', '--by', 'Ada');
+  expect(await figures()).toBe('95 100 0');
+});
+
+test('what cannot be matched is refused, and changes nothing', async () => {
+  await given(['1 0 10', '2 0 20'], ['1 0 10', '2 30 20']);
+  const before = await stateOf(database.db);
+  const [entryOf, both] = [
+    ['--ledger', '2'],
+    ['--ledger', '2', '--own', '2'],
+  ];
+  expect(await refused('accept', ...ofM1)).toContain('name the entries');
+  expect(await refused('accept', ...ofM1, ...entryOf)).toContain('entries of both sides');
+  expect(await refused('accept', ...ofM1, '--ledger', 'X', '--own', '2')).toContain('has no entry X');
+  expect(await refused('accept', ...ofM1, '--ledger', '2', '--own', 'X')).toContain('has an entry X');
+  expect(await refused('accept', ...ofM1, '--ledger', '1', '--own', '2')).toContain('in match');
+  expect(await refused('writeoff', ...ofM1, ...both, '--type', 'fee', '--note', 'x')).toContain(
+    'nothing to write off',
+  );
+  expect(await refused('undo', '999999', '--note', 'x')).toContain('there is no match');
+  expect(await refused('undo', 'x', '--note', 'x')).toContain('no number');
+  expect(await stateOf(database.db)).toEqual(before);
+});
+
+test('an entry that changed since it was matched last is not decided on', async () => {
+  await given(['2 0 20'], ['2 30 20']);
+  await writeBook(database.db, [entry('2 30 21')]);
+  expect(await refused('accept', ...ofM1, '--ledger', '2', '--own', '2')).toContain('has changed');
+  await matched();
+  await vanish(database.db, '2');
+  expect(await refused('accept', ...ofM1, '--ledger', '2', '--own', '2', '--type', 'fee')).toContain(
+    'has changed',
+  );
+});
+
+test('an entry without a counterpart is written off for a reason; once it changes, it is open again', async () => {
+  await given([], ['4 0 7']);
+  expect((await books('writeoff', ...ofM1, '--own', '4', '--type', 'error')).code).toBe(2);
+  await done('writeoff', ...ofM1, '--own', '4', '--type', 'error', '--note', 'recorded twice');
+  expect(await figures()).toBe('0 0 -7');
+  await writeBook(database.db, [entry('4 0 8')]);
+  await matched();
+  expect(await figures()).toBe('0 8 0');
+});
+
+test('what a person takes back no rule matches again, until that is taken back, too', async () => {
+  await given(['1 0 10'], ['1 0 10']);
+  const [{ id }] = (await database.db.selectFrom('book_match').select('id').execute()) as [{ id: number }];
+  const text = await done('undo', String(id), '--note', 'not this order', '--by', 'Ada');
+  expect(await figures()).toBe('10 10 0');
+  await matchBooks(database.db, { merchantNo: MERCHANT_NO, rules: RULES, now: NOW, full: true });
+  expect(await figures()).toBe('10 10 0');
+  expect((await open()).map(({ matchRule }) => matchRule)).toEqual(['apart', 'apart']);
+  const apart = /undo (\d+)/.exec(text)![1]!;
+  await done('undo', apart, '--note', 'it was right');
+  expect(await figures()).toBe('0 0 0');
+});
+
+test('entries that were taken back are matched by hand with others', async () => {
+  await given(['1 0 10'], ['1 0 10', '2 9 10']);
+  const [{ id }] = (await database.db.selectFrom('book_match').select('id').execute()) as [{ id: number }];
+  await done('undo', String(id), '--note', 'the other one', '--by', 'Ada');
+  await done('accept', ...ofM1, '--ledger', '1', '--own', '2');
+  expect(await openNumbers()).toEqual(['book 1']);
+});
+
+test('above an amount another person approves, and until then the entries are unmatched', async () => {
+  await given(['1 0 1000.01', '2 0 1000'], ['1 30 1000.01', '2 40 1000']);
+  expect(await done('accept', ...ofM1, '--ledger', '2', '--own', '2')).toContain('matched by hand');
+  const text = await done('accept', ...ofM1, '--ledger', '1', '--own', '1');
+  expect(text).toContain('waits for approval');
+  const id = idOf(text);
+  expect(await figures()).toBe('1000.01 1000.01 0');
+  expect(await openNumbers()).toEqual(['ledger 1', 'book 1']);
+  expect(await refused('approve', id, '--by', ' ADA')).toContain('no one may approve their own decision');
+  expect(await refused('accept', ...ofM1, '--ledger', '1', '--own', '1')).toContain('in match');
+  await done('approve', id, '--by', 'Grace');
+  expect(await figures()).toBe('0 0 0');
+  expect(await refused('approve', id, '--by', 'Grace')).toContain('does not wait');
+});
+
+test('a write-off of a debit above the amount waits, too', async () => {
+  await given(['1 0 -2000'], []);
+  expect(await done('writeoff', ...ofM1, '--ledger', '1', '--type', 'error', '--note', 'x')).toContain(
+    'waits',
+  );
+  expect(await figures()).toBe('-2000 0 0');
+});
+
+test('who is responsible for an entry, and by when', async () => {
+  await given(['1 0 10'], ['1 30 11']);
+  await done('assign', ...ofM1, '--own', '1', '--ledger', '1', '--to', 'Grace', '--due', '2026-05-02');
+  await done('assign', ...ofM1, '--own', '1');
+  expect((await open()).map(({ owner, dueOn }) => [owner, dueOn])).toEqual([
+    ['Grace', '2026-05-02'],
+    ['Ada', null],
+  ]);
+  expect(await refused('assign', ...ofM1, '--own', '1', '--due', '2026-04-01')).toContain('is over');
+});
+
+test('of two who decide at once, one is refused', async () => {
+  await given(['1 0 10'], ['1 30 10', '2 31 10']);
+  const ends = await Promise.all(
+    ['1', '2'].map((own) => books('accept', ...ofM1, '--ledger', '1', '--own', own)),
+  );
+  expect(ends.map(({ code }) => code).toSorted()).toEqual([0, 2]);
+});
