@@ -3,6 +3,8 @@ import type { Command } from 'commander';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import type { Trace } from '../host/trace.ts';
+import type { Chosen } from '../ledger/account-filter.ts';
+import type { Account, BusinessDay } from '../ledger/entry.ts';
 import type { PublicKey, SigningKey } from '../ledger/signature.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import type { Observer } from '../run/active-run.ts';
@@ -155,7 +157,14 @@ export type CloseStep = 'close' | 'check' | 'prepare' | 'approve' | 'withdraw' |
 /** What is in the way of a step, apart from open days. */
 export interface Obstacle extends Pick<OpenDay, 'why' | 'todo' | 'who'> {
   readonly cause:
-    'store' | 'not-prepared' | 'prepared' | 'own-preparation' | 'changed' | 'not-seen' | 'not-closed';
+    | 'store'
+    | 'unmatched'
+    | 'not-prepared'
+    | 'prepared'
+    | 'own-preparation'
+    | 'changed'
+    | 'not-seen'
+    | 'not-closed';
 }
 
 /** What closing works with. */
@@ -167,6 +176,8 @@ export interface CloseOptions {
   readonly now: () => Date;
   /** Whether one person prepares a month and another one approves it. Left out: one person closes it. */
   readonly needsApproval?: boolean;
+  /** Whether unmatched entries of own books keep the month from being closed. Left out: they do not. */
+  readonly needsMatch?: boolean;
 }
 
 export type CloseResult =
@@ -223,6 +234,46 @@ export interface Closes {
     keys: readonly string[],
     options: AdoptOptions,
   ) => Promise<Pick<AdoptReport, 'closes' | 'left'>>;
+}
+
+/** How much of an account is unmatched between the ledger and own books. */
+export interface UnmatchedCount extends Account {
+  /** Entries that only the ledger has. */
+  readonly ledger: number;
+  /** Entries that only own books have. */
+  readonly book: number;
+  /** The earliest day of these; null where there is none. */
+  readonly oldest: BusinessDay | null;
+  /** Matches that wait for approval. */
+  readonly waiting: number;
+  /** Whether own books changed since they were matched. */
+  readonly isChanged: boolean;
+}
+
+/**
+ * What the ledger and own books add up to, from the first entry to the end of the day:
+ * `ledger - book = onlyThere - onlyHere + difference`. Amounts are exact, in units of the currency.
+ */
+export interface BookFigures {
+  readonly day: BusinessDay;
+  readonly ledger: string;
+  readonly book: string;
+  /** What the ledger's entries of complete matches add up to. */
+  readonly matched: string;
+  /** Entries that only the ledger has, so far. */
+  readonly onlyThere: string;
+  /** Entries that only own books have, so far. */
+  readonly onlyHere: string;
+  /** Differences of matches within their tolerance, and what people wrote off. */
+  readonly difference: string;
+}
+
+/** Merchants' own books, as others ask about them. */
+export interface OwnBooks {
+  /** Of each account with own books. `to`: of entries up to that day alone. */
+  readonly counts: (db: Db, merchants: Chosen, to?: BusinessDay) => Promise<UnmatchedCount[]>;
+  /** Of the account's days in [from, to] with entries on either side; the first includes all days before. */
+  readonly figures: (db: Db, account: Account, from: BusinessDay, to: BusinessDay) => Promise<BookFigures[]>;
 }
 
 /** The slots of jobs of the ledger, as workers do them. */
@@ -283,6 +334,7 @@ export interface Option {
   readonly closes?: Closes;
   /** Begins to check files of closes. `verify.mjs` has it from `standalone.ts` in the option's folder. */
   readonly closeCheck?: () => Promise<CloseCheck>;
+  readonly ownBooks?: OwnBooks;
   /** Workers, and what a night that they do needs. */
   readonly queue?: WorkQueue;
 }

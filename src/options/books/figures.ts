@@ -1,24 +1,7 @@
 /** What the ledger and own books add up to, and what explains the difference, to the end of each day. */
 import type { Account, BusinessDay } from '../../ledger/entry.ts';
 import { type Db, rowsOf } from '../../store/engine/database.ts';
-
-/**
- * All amounts are exact, in units of the currency, summed from the first entry to the end of the day:
- * `ledger - book = onlyThere - onlyHere + difference`.
- */
-export interface BookFigures {
-  readonly day: BusinessDay;
-  readonly ledger: string;
-  readonly book: string;
-  /** What the ledger's entries of complete matches add up to. */
-  readonly matched: string;
-  /** Entries that only the ledger has, so far. */
-  readonly onlyThere: string;
-  /** Entries that only own books have, so far. */
-  readonly onlyHere: string;
-  /** Differences of matches within their tolerance. */
-  readonly difference: string;
-}
+import type { BookFigures } from '../option.ts';
 
 /** The figures of each day in [from, to] on which either side has entries; the first one includes all days before. */
 export const bookFigures = (

@@ -1,10 +1,11 @@
 /** Entries of either side that are in no match, or in one that does not count yet: with age and who is responsible for them. */
 import { sql, type RawBuilder } from 'kysely';
 import { sha256Of } from '../../host/sha256.ts';
-import type { AccountFilter } from '../../ledger/account-filter.ts';
+import type { AccountFilter, Chosen } from '../../ledger/account-filter.ts';
 import type { Account, BusinessDay } from '../../ledger/entry.ts';
 import { ofAccounts, ofMerchants } from '../../store/account-filter.ts';
 import { rowsOf, type Db } from '../../store/engine/database.ts';
+import type { UnmatchedCount } from '../option.ts';
 import type { MatchEntry } from './types.ts';
 
 export interface OpenEntry extends MatchEntry, Account {
@@ -76,31 +77,22 @@ export const openEntries = (db: Db, today: BusinessDay, filter: OpenFilter): Pro
     ORDER BY place LIMIT ${limit ?? null}::bigint`;
 };
 
-/** How much of an account is unmatched. */
-export interface OpenCount extends Account {
-  readonly ledger: number;
-  readonly book: number;
-  readonly oldest: BusinessDay | null;
-  /** Matches that wait for approval. */
-  readonly waiting: number;
-  /** Whether entries changed since they were matched. */
-  readonly isChanged: boolean;
-}
-
 /** Of each account with own books, how much is unmatched. */
-export const openCounts = (db: Db, merchants: AccountFilter['merchants']): Promise<OpenCount[]> =>
-  rowsOf(db)<OpenCount>`
+export const openCounts = (db: Db, merchants: Chosen, to?: BusinessDay): Promise<UnmatchedCount[]> => {
+  const isUpTo = to === undefined ? sql`true` : sql`day <= ${to}::date`;
+  return rowsOf(db)<UnmatchedCount>`
     WITH account AS (
-      SELECT merchant_no, currency, bool_or(is_changed) AS is_changed FROM book_day WHERE ${ofMerchants(merchants)} GROUP BY 1, 2
+      SELECT merchant_no, currency, bool_or(is_changed) AS is_changed FROM book_day WHERE ${ofMerchants(merchants)} AND ${isUpTo} GROUP BY 1, 2
     ), open AS (
       SELECT merchant_no, currency, count(batch_no)::int AS ledger, count(book_entry_id)::int AS book, min(day) AS oldest,
         count(DISTINCT match_id) FILTER (WHERE rule <> 'apart')::int AS waiting
-      FROM ${openRows({ merchants, currencies: null })} AS entry GROUP BY 1, 2
+      FROM ${openRows({ merchants, currencies: null })} AS entry WHERE ${isUpTo} GROUP BY 1, 2
     )
     SELECT account.merchant_no AS "merchantNo", account.currency, coalesce(ledger, 0) AS ledger, coalesce(book, 0) AS book, oldest,
       coalesce(waiting, 0) AS waiting, is_changed AS "isChanged"
     FROM account LEFT JOIN open ON (open.merchant_no, open.currency) = (account.merchant_no, account.currency)
     ORDER BY 1, 2`;
+};
 
 const ANSWER_CHARACTERS = 10;
 

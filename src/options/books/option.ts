@@ -16,4 +16,8 @@ export const books: Option = {
       load: async () => (await import('./command.ts')).booksCommand,
     },
   ],
+  ownBooks: {
+    counts: async (...asked) => (await import('./report.ts')).ownBooks.counts(...asked),
+    figures: async (...asked) => (await import('./report.ts')).ownBooks.figures(...asked),
+  },
 };

@@ -1,6 +1,7 @@
 /** Closes a month: freezes the list of its statements as rows, and as a file in the object store that `verify` can check. */
 import type { Transaction } from 'kysely';
 import { sha256Of } from '../../host/sha256.ts';
+import { countedInText as counted } from '../../ledger/text.ts';
 import type { SigningKey } from '../../ledger/signature.ts';
 import {
   ObjectExists,
@@ -12,12 +13,13 @@ import {
 import { countDays, type StoredClose } from '../../statements/closes.ts';
 import { StatementDamaged } from '../../statements/fetch.ts';
 import { closeKey, fileOf } from '../../statements/keys.ts';
-import { accountMonths, type AccountMonth } from '../../statements/month.ts';
+import { accountMonths, type AccountMonth, type Month } from '../../statements/month.ts';
 import { openDaysOf, type Clock, type OpenDay } from '../../statements/open-days.ts';
 import { explainedOfEach } from '../../statements/summary.ts';
 import { figuresOf } from '../../store/account-days.ts';
 import { recordAuditEvent } from '../../store/audit.ts';
 import type { DB } from '../../store/engine/schema.ts';
+import { part } from '../all.ts';
 import type { CloseOptions, CloseRequest, CloseResult, Obstacle } from '../option.ts';
 import {
   approvalObstacles,
@@ -96,7 +98,7 @@ async function freeze(
   options: CloseOptions,
 ): Promise<CloseResult> {
   const { merchantNo, month, despite, step = 'close', seen: shown = null } = request;
-  const { objects, zone, now, needsApproval = false } = options;
+  const { objects, zone, now, needsApproval = false, needsMatch = false } = options;
   const at = now();
   const { before, accounts, adjustments, openDays } = await known(trx, request, { zone, now: at });
   if (before?.reopened === null && adjustments.length === 0)
@@ -110,6 +112,7 @@ async function freeze(
   const others: Obstacle[] = [
     ...approvalObstacles(request, needsApproval, preparation, draft),
     ...(shown === null || shown === seen ? [] : [NOT_SEEN]),
+    ...(needsMatch ? await unmatchedObstacles(trx, merchantNo, month) : []),
   ];
   const isOfTwo = step === 'approve' || step === 'check';
   const reason = openDays.length === 0 ? null : (despite ?? (isOfTwo ? preparation?.despite : null) ?? null);
@@ -128,6 +131,35 @@ async function freeze(
     ...{ draft, at, before, despite: reason, preparation: step === 'approve' ? preparation : null },
   });
   return { kind: 'closed', close, adjustments };
+}
+
+/** Entries of the month or before it that only the ledger or only an own book has. */
+async function unmatchedObstacles(
+  trx: Transaction<DB>,
+  merchantNo: string,
+  { to }: Month,
+): Promise<Obstacle[]> {
+  const counts = (await part('ownBooks')?.counts(trx, [merchantNo], to)) ?? [];
+  return counts.flatMap(({ currency, ledger, book, isChanged }): Obstacle[] => {
+    const open = ledger + book;
+    if (isChanged)
+      return [
+        {
+          ...{ cause: 'unmatched', why: `own books in ${currency} changed since they were matched` },
+          ...{ todo: '`daybook books match`', who: 'command line' },
+        },
+      ];
+    if (open === 0) return [];
+    const why = `${counted(open, 'entry', 'entries')} in ${currency} up to ${to} ${open === 1 ? 'is' : 'are'} unmatched`;
+    return [
+      {
+        cause: 'unmatched',
+        why,
+        todo: 'match or write off what `daybook books unmatched` lists',
+        who: 'operator',
+      },
+    ];
+  });
 }
 
 const NOT_SEEN: Obstacle = {

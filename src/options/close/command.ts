@@ -119,7 +119,10 @@ async function close(given: string | undefined, flags: CloseFlags, self: Command
   );
   await answerWith(settings, self, async ({ db, objects, now }) => {
     await assertKnown(db, merchants, settings);
-    const options = { db, objects, signingKey: settings.signingKey, zone, now, needsApproval };
+    const options = {
+      ...{ db, objects, signingKey: settings.signingKey, zone, now, needsApproval },
+      needsMatch: settings.books.closeNeedsMatch,
+    };
     const outcomes: Outcome[] = [];
     for (const [merchantNo, auditEvent] of auditEvents) {
       try {
