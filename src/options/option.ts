@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import type { Trace } from '../host/trace.ts';
 import type { Chosen } from '../ledger/account-filter.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
+import type { BookFigures, UnmatchedCount } from '../ledger/own-books.ts';
 import type { PublicKey, SigningKey } from '../ledger/signature.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import type { Observer } from '../run/active-run.ts';
@@ -234,38 +235,6 @@ export interface Closes {
     keys: readonly string[],
     options: AdoptOptions,
   ) => Promise<Pick<AdoptReport, 'closes' | 'left'>>;
-}
-
-/** How much of an account is unmatched between the ledger and own books. */
-export interface UnmatchedCount extends Account {
-  /** Entries that only the ledger has. */
-  readonly ledger: number;
-  /** Entries that only own books have. */
-  readonly book: number;
-  /** The earliest day of these; null where there is none. */
-  readonly oldest: BusinessDay | null;
-  /** Matches that wait for approval. */
-  readonly waiting: number;
-  /** Whether own books changed since they were matched. */
-  readonly isChanged: boolean;
-}
-
-/**
- * What the ledger and own books add up to, from the first entry to the end of the day:
- * `ledger - book = onlyThere - onlyHere + difference`. Amounts are exact, in units of the currency.
- */
-export interface BookFigures {
-  readonly day: BusinessDay;
-  readonly ledger: string;
-  readonly book: string;
-  /** What the ledger's entries of complete matches add up to. */
-  readonly matched: string;
-  /** Entries that only the ledger has, so far. */
-  readonly onlyThere: string;
-  /** Entries that only own books have, so far. */
-  readonly onlyHere: string;
-  /** Differences of matches within their tolerance, and what people wrote off. */
-  readonly difference: string;
 }
 
 /** Merchants' own books, as others ask about them. */

@@ -18,6 +18,7 @@ export const RUNBOOK_HEADINGS = {
   amendment: 'Alert: published days were revised',
   'revised-download': 'Alert: a downloaded day was revised',
   'not-serving': 'Alert: results are not taken in',
+  unmatched: 'Alert: entries of own books are unmatched',
   'inbox-attack': 'Alert: unknown senders post to the inbox',
   'key-problem': 'Alert: a key or token does not work',
   test: 'Alert: a test',

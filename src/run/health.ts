@@ -5,7 +5,8 @@
 import type { Kysely } from 'kysely';
 import { addDays, dayOf } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
-import { queueOf } from '../options/all.ts';
+import { part, queueOf } from '../options/all.ts';
+import type { UnmatchedCount } from '../ledger/own-books.ts';
 import type { Schedule } from '../settings/schema.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { DB } from '../store/engine/schema.ts';
@@ -115,6 +116,8 @@ export interface Health extends Omit<Overview, 'merchants'>, ProvenOfAll, OpenCo
    * or by hand; null if there is none.
    */
   readonly lastGoodNight: (GoodRun & { readonly ageMs: number }) | null;
+  /** What is unmatched with own books, by account; none where there are no own books. */
+  readonly ownBooks: readonly UnmatchedCount[];
 }
 
 /**
@@ -136,6 +139,7 @@ export async function healthOf(db: Kysely<DB>, options: HealthOptions): Promise<
     ...(await provenOfAll(db, own, { zone, now })),
     ...(await openCounts(db, own, overview.newSince)),
     ...(await goodReadings(db, own)),
+    ownBooks: (await part('ownBooks')?.counts(db, null)) ?? [],
     lastGoodNight: lastGood && { ...lastGood, ageMs: now.getTime() - lastGood.at.getTime() },
   };
 }

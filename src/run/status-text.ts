@@ -15,6 +15,7 @@ import {
   reasonOfDiscrepancy,
   reasonsOfHeld,
 } from './verdict/finding-reasons.ts';
+import type { UnmatchedCount } from '../ledger/own-books.ts';
 import type { Window } from '../ledger/entry.ts';
 import type { Adjustment, Preparation } from '../statements/closes.ts';
 import type { HistoricalComparison } from '../store/historical-days.ts';
@@ -197,6 +198,10 @@ export class StatusLists {
         'closed months that were adjusted (`daybook close YYYY-MM --merchant NO` makes the next close):',
         this.#adjusted,
       ],
+      [
+        'own books, as matched with the ledger (`daybook books unmatched` lists what is open):',
+        ofShown(({ ownBooks }) => (ownBooks.length === 0 ? null : ownBooks.map(ownBooksText).join('; '))),
+      ],
       ['months that wait for approval (`daybook close YYYY-MM --merchant NO --approve`):', this.#prepared],
       ['noticed in the last 31 days, each reported once:', new First(LINES_SHOWN_MAX, this.#notices)],
       ['proven days, days with figures and days with a statement differ:', this.#differing],
@@ -262,6 +267,16 @@ function historicalDaysText(
     `${from} to ${to}: total of ${total} ${confirmed} on ${wallSecond(checkedAt.getTime(), zone)}, ` +
     `${round.read} of ${round.of} entries re-read since ${wallSecond(round.beganAt.getTime(), zone)}`
   );
+}
+
+/** `CNY: 3 entries only in the ledger, 2 only in own books, the oldest of 2026-03-01`. */
+export function ownBooksText({ currency, ledger, book, oldest, waiting, isChanged }: UnmatchedCount): string {
+  const open =
+    oldest === null
+      ? 'all entries are matched'
+      : `${counted(ledger, 'entry', 'entries')} only in the ledger, ${book.toLocaleString('en')} only in own books, the oldest of ${oldest}`;
+  const wait = waiting === 0 ? '' : `, ${counted(waiting, 'match waits', 'matches wait')} for approval`;
+  return `${currency}: ${open}${wait}${isChanged ? ', not matched since the last import' : ''}`;
 }
 
 /** Most merchants named in the line about wider lookbacks. */

@@ -9,6 +9,7 @@ import { ALL_TIME, subtractWindows } from '../ledger/window.ts';
 import { unreadableByMerchant } from '../store/quarantine.ts';
 import { countOpenBreaks, isNewSince } from '../store/breaks/breaks.ts';
 import { part } from '../options/all.ts';
+import type { UnmatchedCount } from '../ledger/own-books.ts';
 import type { Adjustment, Preparation } from '../statements/closes.ts';
 import { latenessMeasured, measuredOf } from '../store/lateness.ts';
 import { notJoined } from '../store/merchants.ts';
@@ -49,6 +50,8 @@ export interface MerchantStatus
   readonly adjustments: readonly Adjustment[];
   /** Months that wait for approval. */
   readonly preparations: readonly Preparation[];
+  /** What is unmatched with own books, by currency; none where the merchant has no own books. */
+  readonly ownBooks: readonly UnmatchedCount[];
   readonly lateness: Lateness;
   readonly tooOld: boolean;
 }
@@ -117,6 +120,7 @@ async function foundOf(
     measured: latenessMeasured(db, merchants, dayOf(now.getTime(), zone)),
     adjusted: adjustmentsOf(db, merchants),
     prepared: (part('closes')?.preparations(db, { merchants }) ?? Promise.resolve([])).then(byMerchant),
+    ownBooks: (part('ownBooks')?.counts(db, merchants) ?? Promise.resolve([])).then(byMerchant),
     discrepancies: discrepanciesOf(db, merchants, zone).then(byMerchant),
     held: heldDaysOf(db, merchants).then(byMerchant),
   });
@@ -174,6 +178,7 @@ function statusOfMerchant(
     olderDays: found.olderDays.get(merchantNo) ?? null,
     adjustments: found.adjusted.get(merchantNo) ?? [],
     preparations: found.prepared.get(merchantNo) ?? [],
+    ownBooks: found.ownBooks.get(merchantNo) ?? [],
     discrepancies: found.discrepancies.get(merchantNo) ?? [],
     held: found.held.get(merchantNo) ?? [],
     lateness: latenessOf(measuredOf(found.measured, merchantNo), dayOf(now.getTime(), zone)),

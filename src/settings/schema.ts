@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { CHECKS } from '../ledger/checks.ts';
-import { MATCH_RULES } from '../ledger/match-rules.ts';
+import { MATCH_RULES } from '../ledger/own-books.ts';
 import { SUCCESS_CODES } from '../ledger/success-codes.ts';
 import { optionalFormats } from '../options/all.ts';
 import * as address from './values/addresses.ts';

@@ -30,7 +30,16 @@ const status: Keys<
   'timeZoneProof' | 'lastRun' | 'nextRun' | 'backfills' | 'queue' | 'isRead'
 > = {
   ...{ merchantNo: 1, lastGoodRunAt: 1, checked: 1, provenFrom: 1, provenThrough: 1, missing: 1 },
-  ...{ requested: 1, openBreaks: 1, quarantined: 1, notices: 1, olderDays: 1, lateness: 1, tooOld: 1 },
+  ...{
+    requested: 1,
+    openBreaks: 1,
+    quarantined: 1,
+    notices: 1,
+    olderDays: 1,
+    ownBooks: 1,
+    lateness: 1,
+    tooOld: 1,
+  },
   ...{ timeZoneProof: 1, lastRun: 1, nextRun: 1, newBreaks: 1, uncertified: 1, daysMissing: 1 },
   ...{ backfills: 1, queue: 1, adjustments: 1, preparations: 1, discrepancies: 1, held: 1, isRead: 1 },
 };

@@ -32,7 +32,7 @@ import {
 } from './outbox.ts';
 import { openRunAlerts } from './run-end.ts';
 import { targetsOf } from './targets.ts';
-import { checkForMissedRun, checkForUnfinishedRuns } from './watch.ts';
+import { checkForMissedRun, checkForUnfinishedRuns, checkForUnmatched } from './watch.ts';
 
 function partsOf({ database: { db }, now, settings }: AlertingApp, log: Logger) {
   const targets = targetsOf(settings);
@@ -78,11 +78,13 @@ export async function runWatchdog(
   const { schedule, platform } = settings;
   const at = now();
   const raising = { targets, now: at, zone: platform?.timeZone ?? schedule.zone };
-  if (await isMine('nights'))
+  if (await isMine('nights')) {
+    await checkForUnmatched(db, { ...raising, maxDays: settings.books.alertDays });
     await checkForMissedRun(db, ownMerchants(settings), {
       ...raising,
       maxAgeMs: maxAgeMs ?? oldestMs(schedule.nightly, schedule.zone, at),
     });
+  }
   if (!seesRuns || !(await isMine('runs'))) return;
   const named = (isLedger: boolean): string[] =>
     jobs.filter((job) => job.isLedger === isLedger).map(({ name }) => name);

@@ -5,7 +5,9 @@ import { counted, firstNamed } from '../../ledger/text.ts';
 import { wallTime } from '../../ledger/wall-time.ts';
 import type { DB } from '../../store/engine/schema.ts';
 import { undoneInRun } from '../../store/tasks.ts';
-import { ABOUT_NO_MERCHANT, NAMED_MAX } from '../../run/alerts.ts';
+import { ABOUT_NO_MERCHANT, firstSentences, NAMED_MAX } from '../../run/alerts.ts';
+import { part } from '../all.ts';
+import { addDays, dayOf } from '../../ledger/business-day.ts';
 import { isNoFailure, lastRunsOf, notesOf, type KnownRun, type LastRunsAsked } from '../../run/run-state.ts';
 import type { ExitCode, Reason } from '../../run/verdict/exit-codes.ts';
 import { gradeOf, MISSED, NIGHT, runFailed, runKilled } from './nights.ts';
@@ -38,6 +40,45 @@ export async function checkForMissedRun(
           'see whether `daybook schedule` (or the cron job) and its workers are alive, and start them: a run reads every ' +
           'day that was missed by itself',
         ...{ ...ABOUT_NO_MERCHANT, merchants, merchantCount: count },
+      },
+      raising,
+    ),
+  );
+}
+
+const UNMATCHED = 'own books';
+
+/** Raises that entries are unmatched with own books for more days than that: once, and once a day as long as it is so. */
+export async function checkForUnmatched(
+  db: Kysely<DB>,
+  { zone, maxDays, ...raising }: Raising & { readonly zone: string; readonly maxDays: number | undefined },
+): Promise<void> {
+  const limit = maxDays === undefined ? null : addDays(dayOf(raising.now.getTime(), zone), -maxDays);
+  const counts = limit === null ? [] : ((await part('ownBooks')?.counts(db, null, addDays(limit, -1))) ?? []);
+  const late = counts.filter(({ oldest }) => oldest !== null);
+  if (late.length === 0) return endConditions(db, [UNMATCHED], raising);
+  const entries = late.reduce((sum, { ledger, book }) => sum + ledger + book, 0);
+  const merchants = [...new Set(late.map(({ merchantNo }) => merchantNo))];
+  await db.transaction().execute((trx) =>
+    raiseCondition(
+      trx,
+      { name: UNMATCHED, grade: 1, count: entries },
+      {
+        kind: 'unmatched',
+        title: `${counted(entries, 'entry is', 'entries are')} unmatched for more than ${counted(maxDays!, 'day')}`,
+        sentences: firstSentences(
+          late.map(
+            ({ merchantNo, currency, ledger, book, oldest }) =>
+              `${merchantNo} ${currency}: ${ledger} only in the ledger, ${book} only in own books, the oldest of ${oldest}.`,
+          ),
+          '`daybook books unmatched`',
+        ),
+        todo: `see \`daybook books unmatched --older-than ${maxDays}\`; match, write off or correct the book`,
+        ...{
+          ...ABOUT_NO_MERCHANT,
+          merchants: merchants.slice(0, NAMED_MAX),
+          merchantCount: merchants.length,
+        },
       },
       raising,
     ),

@@ -1,7 +1,7 @@
 /** What the ledger and own books add up to, and what explains the difference, to the end of each day. */
 import type { Account, BusinessDay } from '../../ledger/entry.ts';
 import { type Db, rowsOf } from '../../store/engine/database.ts';
-import type { BookFigures } from '../option.ts';
+import type { BookFigures } from '../../ledger/own-books.ts';
 
 /** The figures of each day in [from, to] on which either side has entries; the first one includes all days before. */
 export const bookFigures = (

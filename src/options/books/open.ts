@@ -5,7 +5,7 @@ import type { AccountFilter, Chosen } from '../../ledger/account-filter.ts';
 import type { Account, BusinessDay } from '../../ledger/entry.ts';
 import { ofAccounts, ofMerchants } from '../../store/account-filter.ts';
 import { rowsOf, type Db } from '../../store/engine/database.ts';
-import type { UnmatchedCount } from '../option.ts';
+import type { UnmatchedCount } from '../../ledger/own-books.ts';
 import type { MatchEntry } from './types.ts';
 
 export interface OpenEntry extends MatchEntry, Account {

@@ -2,7 +2,8 @@
 import type { Account, BusinessDay } from '../../ledger/entry.ts';
 import { addAmounts, compareAmounts, subtractAmounts } from '../../ledger/money.ts';
 import type { Db } from '../../store/engine/database.ts';
-import type { BookFigures, OwnBooks } from '../option.ts';
+import type { BookFigures } from '../../ledger/own-books.ts';
+import type { OwnBooks } from '../option.ts';
 import { bookFigures } from './figures.ts';
 import { openCounts } from './open.ts';
 

@@ -1,6 +1,6 @@
 /** What a merchant's own books hold, and how their entries are matched with those of the ledger. */
 import type { Account, BusinessDay } from '../../ledger/entry.ts';
-import type { MATCH_RULES } from '../../ledger/match-rules.ts';
+import type { MATCH_RULES } from '../../ledger/own-books.ts';
 
 /** An entry of a merchant's own book, as it was read. Amounts are exact decimals in units of the currency. */
 export interface BookRow {

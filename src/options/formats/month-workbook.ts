@@ -4,6 +4,8 @@ import { causeOf } from '../../ledger/hints/stories.ts';
 import { entriesIn } from '../../ledger/chain/figures.ts';
 import { addAmounts, subtractAmounts } from '../../ledger/money.ts';
 import { instantText } from '../../ledger/wall-time.ts';
+import { part } from '../all.ts';
+import type { BookFigures } from '../../ledger/own-books.ts';
 import type { ObjectStore } from '../../objects/object-store.ts';
 import { provenBalances } from '../../run/proven.ts';
 import { columnsOfMonth, rowsOfMonth } from '../../statements/account-month.ts';
@@ -44,6 +46,8 @@ interface BookedAccount {
   readonly figures: MonthFigures;
   readonly verifiedThrough: string | null;
   readonly breaks: readonly BreakRow[];
+  /** How its days agree with own books; none where there are no own books. */
+  readonly ownBooks: readonly BookFigures[];
 }
 
 /** Null where nothing was published. Throws what reading the database throws; its bytes what reading a statement throws. */
@@ -73,6 +77,11 @@ async function bookIn(db: Kysely<DB>, asked: MonthAsked): Promise<MonthBook | nu
   const breaks = await listBreaks(db, { ...days, all: 'but healed', limit: BREAKS_MAX + 1 });
   const balances = zone === null ? [] : await provenBalances(db, accounts, { zone, now: now() });
   const rows = [...byDay.values()].flat();
+  const ownBooks: BookFigures[][] = [];
+  for (const { currency } of accounts)
+    ownBooks.push(
+      (await part('ownBooks')?.figures(db, { merchantNo, currency }, month.from, month.to)) ?? [],
+    );
   return {
     ...{ merchantNo, month, zone, at: now(), breaks },
     accounts: accounts.map((account, nth) => ({
@@ -80,6 +89,7 @@ async function bookIn(db: Kysely<DB>, asked: MonthAsked): Promise<MonthBook | nu
       figures: monthFigures(account),
       verifiedThrough: balances[nth]?.provenThrough ?? null,
       breaks: breaks.filter(({ currency }) => currency === account.currency),
+      ownBooks: ownBooks[nth]!,
     })),
     steps: await lastSteps(
       db,
@@ -109,11 +119,22 @@ async function* written(objects: ObjectStore, book: MonthBook): AsyncGenerator<U
     ...{ name, foot },
     widths: cells.map(([head]) => Math.max(head.length + 2, WIDTHS[head] ?? 18)),
   });
+  const ownBooks = book.accounts.flatMap(({ account: { currency }, ownBooks: days }) =>
+    days.map((figures) => ({ currency, figures })),
+  );
   try {
     yield* workbook([
       await smallSheet(sheet('Overview', ACCOUNT_CELLS), overviewRows(book)),
       ...entries.flatMap(({ sheets }) => sheets),
       await smallSheet(sheet('Breaks', BREAK_CELLS), breakRows(book)),
+      ...(ownBooks.length === 0
+        ? []
+        : [
+            await smallSheet(sheet('Own books', OWN_BOOK_CELLS), [
+              headOf(OWN_BOOK_CELLS),
+              ...ownBooks.map((one) => rowOf(OWN_BOOK_CELLS, one)),
+            ]),
+          ]),
       lateSheet(sheet('Changes', CHANGE_CELLS), 1 + Math.max(1, book.replaced.length), () =>
         changeRows(objects, book),
       ),
@@ -219,6 +240,23 @@ function breakRows({ breaks, steps, zone }: MonthBook): Value[][] {
   if (breaks.length > BREAKS_MAX) rows.push([text('and more: daybook breaks list shows them all')]);
   return [headOf(BREAK_CELLS), ...rows];
 }
+
+interface BookedDay {
+  readonly currency: string;
+  readonly figures: BookFigures;
+}
+
+/** Each day's figures are sums from the first entry to the end of the day. */
+const OWN_BOOK_CELLS: Cells<BookedDay> = [
+  ['currency', ({ currency }) => text(currency)],
+  ['day', ({ figures }) => ({ kind: 'day', text: figures.day })],
+  ['ledger', ({ figures }) => amount(figures.ledger)],
+  ['own_books', ({ figures }) => amount(figures.book)],
+  ['matched', ({ figures }) => amount(figures.matched)],
+  ['only_in_ledger', ({ figures }) => amount(figures.onlyThere)],
+  ['only_in_own_books', ({ figures }) => amount(figures.onlyHere)],
+  ['differences', ({ figures }) => amount(figures.difference)],
+];
 
 interface Change {
   readonly after: StatementRow;

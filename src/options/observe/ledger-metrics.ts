@@ -202,7 +202,35 @@ const BACKLOG: readonly StateMetric[] = [
   ),
 ];
 
-export const LEDGER_METRICS: readonly StateMetric[] = [...PROOF, ...RUNS, ...BACKLOG];
+const OWN_BOOKS: readonly StateMetric[] = [
+  labelled('daybook_books_unmatched', 'Entries that only the ledger or only an own book has.', {
+    labels: ['side'],
+    samples: ({ ownBooks }) =>
+      ownBooks.length === 0
+        ? []
+        : (['ledger', 'book'] as const).map((side) => ({
+            value: ownBooks.reduce((sum, one) => sum + one[side], 0),
+            labels: { side },
+          })),
+  }),
+  figure(
+    'daybook_books_oldest_unmatched_age_seconds',
+    'How long ago the day of the oldest of these entries ended; 0 where there is none, or its day is not over.',
+    ({ ownBooks }, { zone, at }) => {
+      if (ownBooks.length === 0) return null;
+      const oldest = ownBooks.flatMap((one) => one.oldest ?? []).toSorted()[0] ?? null;
+      return Math.max(0, seconds(at.getTime() - (endOfDayMs(oldest, zone) ?? at.getTime())));
+    },
+  ),
+  figure(
+    'daybook_books_waiting_for_approval',
+    'Matches of people that another person has to approve.',
+    ({ ownBooks }) =>
+      ownBooks.length === 0 ? null : ownBooks.reduce((sum, { waiting }) => sum + waiting, 0),
+  ),
+];
+
+export const LEDGER_METRICS: readonly StateMetric[] = [...PROOF, ...RUNS, ...BACKLOG, ...OWN_BOOKS];
 
 const ofEach =
   (value: (status: MerchantStatus, state: State) => number | null): StateMetric['samples'] =>

@@ -36,6 +36,7 @@ export interface PagesDeps {
     | 'signingKey'
     | 'alerts'
     | 'closeApproval'
+    | 'books'
     | 'access'
   >;
   readonly zone: string;

@@ -127,7 +127,7 @@ async function checkedMonth(
       ...{ merchantNo: merchantIn(asked), month, despite: null, step: 'check' },
       auditEvent: { by: asked.person.name, command: 'close --check', subject: '' },
     },
-    { ...options, needsApproval: closeApproval === 'required' },
+    { ...options, needsApproval: closeApproval === 'required', needsMatch: settings.books.closeNeedsMatch },
   );
 }
 
@@ -155,7 +155,8 @@ async function close(
   };
   const { signingKey, platform } = settings;
   const needsApproval = settings.closeApproval === 'required';
-  const options = { db, objects, signingKey, zone: platform.timeZone, now, needsApproval };
+  const needsMatch = settings.books.closeNeedsMatch;
+  const options = { db, objects, signingKey, zone: platform.timeZone, now, needsApproval, needsMatch };
   const request = { merchantNo, month, despite: despite || null, auditEvent, step };
   let result: CloseResult;
   try {
