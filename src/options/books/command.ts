@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { addImportCommand } from './import-command.ts';
 import { addListCommands } from './list-command.ts';
 import { addMatchCommand } from './match-command.ts';
+import { addReportCommand } from './report-command.ts';
 import { addWorkCommands } from './work-command.ts';
 
 export function booksCommand(books: Command): void {
@@ -10,4 +11,5 @@ export function booksCommand(books: Command): void {
   addListCommands(books);
   addMatchCommand(books);
   addWorkCommands(books);
+  addReportCommand(books);
 }

@@ -1,6 +1,5 @@
 /** Entries of either side that are in no match, or in one that does not count yet: with age and who is responsible for them. */
 import { sql, type RawBuilder } from 'kysely';
-import { sha256Of } from '../../host/sha256.ts';
 import type { AccountFilter, Chosen } from '../../ledger/account-filter.ts';
 import type { Account, BusinessDay } from '../../ledger/entry.ts';
 import { ofAccounts, ofMerchants } from '../../store/account-filter.ts';
@@ -93,13 +92,3 @@ export const openCounts = (db: Db, merchants: Chosen, to?: BusinessDay): Promise
     FROM account LEFT JOIN open ON (open.merchant_no, open.currency) = (account.merchant_no, account.currency)
     ORDER BY 1, 2`;
 };
-
-const ANSWER_CHARACTERS = 10;
-
-/** Names an answer of a proposal: it is another one as soon as an entry of it has changed. */
-export function answerId({ merchantNo, currency }: Account, entries: readonly MatchEntry[]): string {
-  const texts = entries.map(({ side, book, number, day, amount }) =>
-    JSON.stringify([side, book, number, day, amount]),
-  );
-  return sha256Of(JSON.stringify([merchantNo, currency, ...texts.toSorted()])).slice(0, ANSWER_CHARACTERS);
-}

@@ -1,9 +1,10 @@
-/** `books unmatched`, `accept`, `writeoff`, `undo`, `approve` and `assign`: what people do about entries that no rule matches. */
+/** `books unmatched`, `propose`, `accept`, `writeoff`, `undo`, `approve` and `assign`: what people do about entries that no rule matches. */
 import type { Command } from 'commander';
 import { checkedAssignment } from '../../cli/breaks.ts';
 import { answer, auditEventOf, collect, withBy, type StoreWork } from '../../cli/context.ts';
 import {
   accountsFlagged,
+  currencyFlag,
   dayFlag,
   idFlag,
   merchantNoFlag,
@@ -18,13 +19,16 @@ import { assignedText } from '../../cli/output/run-text.ts';
 import { counted, line, lines, longTable, nextLine } from '../../cli/output/text.ts';
 import { dayOf } from '../../ledger/business-day.ts';
 import type { BusinessDay } from '../../ledger/entry.ts';
-import { moneyText } from '../../ledger/money.ts';
+import { grouped, moneyText } from '../../ledger/money.ts';
 import { UsageError } from '../../run/verdict/exit-codes.ts';
 import { NOTE_CHARACTERS_MAX, type DecidedMatch, type Deciding, type Named } from './decide.ts';
+import type { Proposed } from './answers.ts';
 import type { OpenEntry } from './open.ts';
+import type { MatchEntry } from './types.ts';
 
 export function addWorkCommands(books: Command): void {
   addUnmatched(books);
+  addPropose(books);
   addDecisions(books);
   addOfMatch(books);
   addAssign(books);
@@ -90,6 +94,61 @@ const unmatchedText = (rows: readonly OpenEntry[], next: string | null, today: B
         nextLine(rows.length, 'entry', next),
       );
 
+interface ProposeFlags extends Pick<RangeFlags, 'from' | 'to'> {
+  readonly merchant: string;
+  readonly currency?: string;
+}
+
+function addPropose(books: Command): void {
+  books
+    .command('propose')
+    .requiredOption('--merchant <no>', 'whose entries')
+    .option('--currency <code>', 'only this currency')
+    .option('--from <day>', 'only with an entry from this day on, YYYY-MM-DD')
+    .option('--to <day>', 'only with an entry up to this day')
+    .description('what may belong together among unmatched entries, and why no rule matches it')
+    .addHelpText(
+      'after',
+      '\n`daybook books accept ANSWER --merchant NO` matches an answer as it is listed. It is refused once an entry of it has changed.\n\n' +
+        'Examples:\n  daybook books propose --merchant M1\n  daybook books accept USD/2026-03-05/1f3a9c02d4 --merchant M1 --by Ada',
+    )
+    .action((flags: ProposeFlags, self: Command) =>
+      answer(self, async ({ db, settings, times, now }) => {
+        const { proposedOf } = await import('./answers.ts');
+        const found = await proposedOf(db, {
+          merchantNo: merchantNoFlag('--merchant', flags.merchant),
+          currency: flags.currency === undefined ? null : currencyFlag(flags.currency),
+          ...{ from: dayFlag('--from', flags.from), to: dayFlag('--to', flags.to) },
+          ...{ rules: settings.books, today: dayOf(now().getTime(), times.zone) },
+        });
+        const shown = found.slice(0, PROPOSALS_SHOWN_MAX);
+        const more = found.length - shown.length;
+        return {
+          document: found,
+          text:
+            found.length === 0
+              ? 'no proposal'
+              : lines(
+                  ...shown.map(proposalText),
+                  more > 0 && `and ${counted(more, 'more proposal')}: \`--json\` has all`,
+                ),
+        };
+      }),
+    );
+}
+
+const PROPOSALS_SHOWN_MAX = 50;
+
+const entryText = ({ book, number, day, amount }: MatchEntry): string =>
+  line`${book === null ? 'ledger' : `book ${book}`} ${number} ${day} ${grouped(amount)}`;
+
+const proposalText = ({ merchantNo, currency, rule, reason, answers }: Proposed): string =>
+  lines(
+    line`${merchantNo} ${currency}, rule ${rule}: ${reason}`,
+    ...answers.map(({ id, entries }) => `  ${id}: ${entries.map(entryText).join('; ')}`),
+    '',
+  );
+
 interface EntryFlags {
   readonly merchant: string;
   readonly ledger: readonly string[];
@@ -144,7 +203,10 @@ function addDecisions(books: Command): void {
     });
   };
   withEntries(books.command('accept'))
-    .description('match entries of both sides by hand')
+    .argument('[answer]', 'an answer that `books propose` lists, in place of entries')
+    .description(
+      'match entries of both sides by hand: an answer of a proposal, or the entries that are named',
+    )
     .option(
       '--type <type>',
       'what the difference of their sums is, for example fee; needed where there is one',
@@ -155,7 +217,17 @@ function addDecisions(books: Command): void {
       '\nExamples:\n  daybook books accept --merchant M1 --ledger B7 --own 4711 --own 4712 --by Ada\n' +
         '  daybook books accept --merchant M1 --ledger B8 --own 4713 --type fee --note "bank fee"',
     )
-    .action((flags: EntryFlags, self: Command) => act(flags, self, false));
+    .action((id: string | undefined, flags: EntryFlags & { note?: string; type?: string }, self: Command) => {
+      if (id === undefined) return act(flags, self, false);
+      if (flags.ledger.length + flags.own.length > 0)
+        throw new UsageError('name an answer or entries, not both.');
+      const [merchantNo, note, type] = [namedOf(flags).merchantNo, noteOf(flags.note), typeOf(flags.type)];
+      return answer(self, async (store) => {
+        const { acceptAnswer } = await import('./answers.ts');
+        const match = await acceptAnswer(decidingOf(store, self, note), merchantNo, id, type);
+        return { document: match, text: decidedText(match) };
+      });
+    });
   withEntries(books.command('writeoff'))
     .description('write off entries that have no counterpart, or the difference of those that have')
     .requiredOption('--type <type>', 'what is written off, for example fee or error')

@@ -242,3 +242,77 @@ test('of two who decide at once, one is refused', async () => {
   );
   expect(ends.map(({ code }) => code).toSorted()).toEqual([0, 2]);
 });
+
+interface Proposed {
+  readonly rule: string;
+  readonly reason: string;
+  readonly answers: readonly {
+    readonly id: string;
+    readonly entries: readonly { readonly number: string }[];
+  }[];
+}
+const proposed = async () =>
+  JSON.parse(await done('propose', '--merchant', MERCHANT_NO, '--json')) as Proposed[];
+
+test('a proposal names its answers, of which a person accepts one', async () => {
+  await given(['1 0 10', '2 1 10'], ['7 0 10']);
+  const [proposal, ...others] = await proposed();
+  expect(others).toEqual([]);
+  expect(proposal!.answers.map(({ entries }) => entries.map(({ number }) => number).toSorted())).toEqual([
+    ['1', '7'],
+    ['2', '7'],
+  ]);
+  const text = await done('propose', '--merchant', MERCHANT_NO);
+  expect(text).toContain(proposal!.answers[1]!.id);
+  await done('accept', proposal!.answers[1]!.id, ...ofM1);
+  expect(await openNumbers()).toEqual(['ledger 1']);
+  expect(await proposed()).toEqual([]);
+});
+
+test('an answer whose entries have changed since is refused', async () => {
+  await given(['1 0 10', '2 1 10'], ['7 0 10']);
+  const [{ answers }] = (await proposed()) as [Proposed];
+  await writeLedger(database.db, [entry('1 1 10')]);
+  await matched();
+  expect(await refused('accept', answers[0]!.id, ...ofM1)).toContain('is no answer now');
+  expect(await refused('accept', 'nonsense', ...ofM1)).toContain('is no answer;');
+  expect(await refused('accept', answers[0]!.id, ...ofM1, '--own', '7')).toContain('not both');
+});
+
+test('a month is reported day by day, as text, JSON and CSV, with the difference explained', async () => {
+  await given(['1 0 10', '2 1 20', '3 5 -7'], ['1 0 10', '2 2 20', '4 6 3']);
+  const march = ['report', '--month', '2026-03', '--merchant', MERCHANT_NO];
+  const rows = JSON.parse(await done(...march, '--json')) as {
+    day: string;
+    onlyThere: string;
+    onlyHere: string;
+  }[];
+  expect(rows.map(({ day, onlyThere, onlyHere }) => [day, Number(onlyThere), Number(onlyHere)])).toEqual([
+    ['2026-03-01', 0, 0],
+    ['2026-03-02', 20, 0],
+    ['2026-03-03', 0, 0],
+    ['2026-03-06', -7, 0],
+    ['2026-03-07', -7, 3],
+  ]);
+  const csv = (await done(...march, '--csv')).split('\r\n');
+  expect(csv[0]).toBe(
+    'merchant_no,currency,day,ledger,own_books,matched,only_in_ledger,only_in_own_books,differences',
+  );
+  expect(csv.at(-2)).toMatch(/^M1,CNY,2026-03-07,23,33,30,-7,3,0$/);
+  expect(await done(...march)).toContain('only in own books');
+  await writeBook(database.db, [entry('9 6 3')]);
+  expect(await done(...march)).toContain('changed since they were matched');
+  expect(await done('report', '--month', '2026-01', '--merchant', MERCHANT_NO)).toContain('has no entry');
+});
+
+test('status and metrics tell what is unmatched', async () => {
+  await given(['1 0 10'], ['4 6 3', '5 6 3']);
+  const own = { ...env, PLATFORM_MERCHANT_NO: MERCHANT_NO, PLATFORM_TOKEN: 'a-token' };
+  const { stdout } = await daybook(['status'], own);
+  expect(stdout).toContain(
+    'M1 CNY: 1 entry only in the ledger, 2 only in own books, the oldest of 2026-03-01',
+  );
+  const metrics = (await daybook(['metrics'], own)).stdout;
+  expect(metrics).toContain('daybook_books_unmatched{side="book"} 2');
+  expect(metrics).toMatch(/daybook_books_oldest_unmatched_age_seconds 5\d{6}/);
+});
