@@ -56,9 +56,8 @@ export function openSource(mapping: Mapping, options: SourceOptions): Source {
     throw new UsageError(
       isQuery ? 'the mapping names a query: leave the file out.' : 'name the file to import, or - for stdin.',
     );
-  const name = path ?? 'the query';
-  const bytes =
-    path === '-' ? stdin : path === null ? [] : createReadStream(path, { highWaterMark: READ_BYTES });
+  const name = path === '-' ? 'stdin' : (path ?? 'the query');
+  const bytes = bytesOf(path, stdin);
   const rows = isQuery
     ? queryRows(mapping, options, hash)
     : withoutFooter(
@@ -71,16 +70,21 @@ export function openSource(mapping: Mapping, options: SourceOptions): Source {
         mapping.footer ?? 0,
       );
   return {
-    name: path === '-' ? 'stdin' : name,
+    name,
     rows,
     isTable: mapping.format === 'csv',
     sha256: () => hash.copy().digest('hex'),
   };
 }
 
+/** Opened when the first bytes are asked for: until then no one takes the error of a file that is not there. */
+async function* bytesOf(path: string | null, stdin: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  if (path !== null) yield* path === '-' ? stdin : createReadStream(path, { highWaterMark: READ_BYTES });
+}
+
 type Rows = AsyncGenerator<readonly SourceRow[]>;
 
-async function* hashed(bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, hash: Hash, name: string) {
+async function* hashed(bytes: AsyncIterable<Uint8Array>, hash: Hash, name: string) {
   try {
     for await (const part of bytes) {
       hash.update(part);
@@ -199,7 +203,7 @@ async function* decoded(
 
 async function* workbookRows(
   path: string,
-  bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  bytes: AsyncIterable<Uint8Array>,
   { sheet, dates }: Mapping,
   hash: Hash,
 ): Rows {
@@ -227,10 +231,7 @@ async function* workbookRows(
   yield rows;
 }
 
-async function completeFile(
-  path: string,
-  bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-): Promise<Uint8Array> {
+async function completeFile(path: string, bytes: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   const tooLarge = (size: number) =>
     new UsageError(
       `${path} has ${size} bytes; a workbook has at most ${WORKBOOK_BYTES_MAX}. Save it as CSV.`,
