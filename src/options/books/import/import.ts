@@ -14,7 +14,7 @@ import type { Mapping } from './mapping.ts';
 import { isUnreadable, rowReader } from './rows.ts';
 import type { Source, SourceRow } from './sources.ts';
 import {
-  addEntries,
+  addUnknown,
   addUnreadable,
   answerUnreadable,
   changeEntries,
@@ -22,7 +22,7 @@ import {
   heldEntries,
   idsOfNumbers,
   type ImportCounts,
-  knownEntries,
+  type KnownEntry,
   lockBooks,
   markDays,
   markWithdrawn,
@@ -173,13 +173,14 @@ function createWork(
         entries.push({ source, entry });
       }
     }
-    const known = await knownEntries(
+    const { known, added: addedIds } = await addUnknown(
       trx,
       about,
+      importId,
       entries.map(({ entry }) => entry),
     );
     const isKnown = new Set(known.map(({ at }) => at));
-    const changed: typeof known = [];
+    const changed: KnownEntry[] = [];
     const returned: number[] = [];
     for (const one of known) {
       const { source, entry } = entries[one.at]!;
@@ -199,9 +200,7 @@ function createWork(
       mark(entry);
       span = widened(span, entry.day);
     }
-    if (added.length > 0)
-      for (const id of await addEntries(trx, about, importId, added))
-        [held, read].forEach((set) => set.add(id));
+    for (const id of addedIds) [held, read].forEach((set) => set.add(id));
     if (changed.length > 0)
       await changeEntries(
         trx,

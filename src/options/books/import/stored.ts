@@ -46,20 +46,34 @@ const contentOf = (rows: readonly BookRow[], ids: readonly number[] = []) => sql
   ${column(rows, ({ note }) => note)}::text[])`;
 const NAMES = sql`entry_id, number, currency, day, booked_at, amount, keys, reference, type, note`;
 
-/** The entries of the book with the numbers of these rows. */
-export const knownEntries = (
+/** Adds the rows whose numbers the book does not have, and returns the ids of those and the entries with the numbers of the others. */
+export async function addUnknown(
   trx: Trx,
   { merchantNo, book }: Book,
+  importId: number,
   rows: readonly BookRow[],
-): Promise<KnownEntry[]> =>
-  rowsOf(trx)<KnownEntry>`
-    SELECT known.id, (g.ord - 1)::int AS at, known.is_withdrawn AS "isWithdrawn", known.currency, known.day,
-      (known.currency, known.day, known.amount, known.reference, known.type, known.note)
-        = (g.currency, g.day, g.amount, g.reference, g.type, g.note) AND known.booked_at IS NOT DISTINCT FROM g.booked_at AS "isSame"
-    FROM ${contentOf(rows)} WITH ORDINALITY AS g (${NAMES}, ord)
-    CROSS JOIN LATERAL (
-      SELECT id, currency, day, booked_at, amount, reference, type, note, withdrawn_import_id IS NOT NULL AS is_withdrawn
-      FROM book_entry WHERE merchant_no = ${merchantNo} AND book = ${book} AND book_entry.number = g.number LIMIT 1) AS known`;
+): Promise<{ readonly added: readonly number[]; readonly known: readonly KnownEntry[] }> {
+  const found = await rowsOf(trx)<KnownEntry & { readonly isAdded: boolean }>`
+    WITH given AS MATERIALIZED (
+      SELECT g.*, known.* FROM ${contentOf(rows)} WITH ORDINALITY AS g (${NAMES}, ord)
+      LEFT JOIN LATERAL (
+        SELECT id, e.currency AS known_currency, e.day AS known_day, withdrawn_import_id IS NOT NULL AS is_withdrawn,
+          (e.currency, e.day, e.amount, e.reference, e.type, e.note) = (g.currency, g.day, g.amount, g.reference, g.type, g.note)
+            AND e.booked_at IS NOT DISTINCT FROM g.booked_at AS is_same
+        FROM book_entry AS e WHERE merchant_no = ${merchantNo} AND book = ${book} AND e.number = g.number LIMIT 1) AS known ON true),
+    added AS (
+      INSERT INTO book_entry (merchant_no, book, import_id, number, currency, day, booked_at, amount, reference_keys, reference, type, note)
+      SELECT ${merchantNo}, ${book}, ${importId}::bigint, number, currency, day, booked_at, amount, string_to_array(keys, ' '), reference, type, note
+      FROM given WHERE id IS NULL RETURNING id)
+    SELECT id, false AS "isAdded", (ord - 1)::int AS at, is_same AS "isSame", is_withdrawn AS "isWithdrawn", known_currency AS currency,
+      known_day AS day
+    FROM given WHERE id IS NOT NULL
+    UNION ALL SELECT id, true, 0, true, false, '', NULL FROM added`;
+  return {
+    added: found.filter(({ isAdded }) => isAdded).map(({ id }) => id),
+    known: found.filter(({ isAdded }) => !isAdded),
+  };
+}
 
 /** The ids of the entries with these numbers. */
 export async function idsOfNumbers(
@@ -71,20 +85,6 @@ export async function idsOfNumbers(
     SELECT known.id FROM unnest(${arrayLiteral(numbers)}::text[]) AS g (number) CROSS JOIN LATERAL (
       SELECT id FROM book_entry WHERE merchant_no = ${merchantNo} AND book = ${book} AND book_entry.number = g.number LIMIT 1) AS known`;
   return rows.map(({ id }) => id);
-}
-
-/** Adds entries, and returns their ids in no order. */
-export async function addEntries(
-  trx: Trx,
-  { merchantNo, book }: Book,
-  importId: number,
-  rows: readonly BookRow[],
-): Promise<number[]> {
-  const added = await rowsOf(trx)<{ id: number }>`
-    INSERT INTO book_entry (merchant_no, book, import_id, number, currency, day, booked_at, amount, reference_keys, reference, type, note)
-    SELECT ${merchantNo}, ${book}, ${importId}::bigint, number, currency, day, booked_at, amount, string_to_array(keys, ' '), reference, type, note
-    FROM ${contentOf(rows)} AS g (${NAMES}) RETURNING id`;
-  return added.map(({ id }) => id);
 }
 
 /** Gives entries the content of these rows, as their next version. What they were before is kept. */
