@@ -156,23 +156,8 @@ function createWork(
     await addUnreadable(trx, importId, rows);
   };
 
-  /** The first row of each number; every further one is unreadable. */
   const take = async (rows: readonly SourceRow[], readRow: ReturnType<typeof rowReader>): Promise<void> => {
-    const unreadable: UnreadableRow[] = [];
-    const entries: { readonly source: SourceRow; readonly entry: BookRow }[] = [];
-    const lineOf = new Map<string, number>();
-    const again = ({ line, cells }: SourceRow, number: string, where: string): void =>
-      void unreadable.push({ line, number, raw: rawOf(cells), reason: `its number is on ${where} already.` });
-    for (const source of rows) {
-      const entry = readRow(source.cells);
-      const earlier = isUnreadable(entry) ? undefined : lineOf.get(entry.number);
-      if (isUnreadable(entry)) unreadable.push({ line: source.line, raw: rawOf(source.cells), ...entry });
-      else if (earlier !== undefined) again(source, entry.number, `line ${earlier}`);
-      else {
-        lineOf.set(entry.number, source.line);
-        entries.push({ source, entry });
-      }
-    }
+    const { entries, unreadable } = sortedOut(rows, readRow);
     const { known, added: addedIds } = await addUnknown(
       trx,
       about,
@@ -185,7 +170,7 @@ function createWork(
     for (const one of known) {
       const { source, entry } = entries[one.at]!;
       if (read.has(one.id)) {
-        again(source, entry.number, 'an earlier line');
+        unreadable.push(repeated(source, entry.number, 'an earlier line'));
         continue;
       }
       [held, read].forEach((set) => set.add(one.id));
@@ -223,6 +208,29 @@ function createWork(
     span: () => span,
     nameless: () => nameless,
   };
+}
+
+const repeated = ({ line, cells }: SourceRow, number: string, where: string): UnreadableRow => ({
+  ...{ line, number, raw: rawOf(cells) },
+  reason: `its number is on ${where} already.`,
+});
+
+/** The entries of a part, the first of each number; every further row with it is unreadable. */
+function sortedOut(rows: readonly SourceRow[], readRow: ReturnType<typeof rowReader>) {
+  const unreadable: UnreadableRow[] = [];
+  const entries: { readonly source: SourceRow; readonly entry: BookRow }[] = [];
+  const lineOf = new Map<string, number>();
+  for (const source of rows) {
+    const entry = readRow(source.cells);
+    const earlier = isUnreadable(entry) ? undefined : lineOf.get(entry.number);
+    if (isUnreadable(entry)) unreadable.push({ line: source.line, raw: rawOf(source.cells), ...entry });
+    else if (earlier !== undefined) unreadable.push(repeated(source, entry.number, `line ${earlier}`));
+    else {
+      lineOf.set(entry.number, source.line);
+      entries.push({ source, entry });
+    }
+  }
+  return { entries, unreadable };
 }
 
 const widened = (

@@ -19,7 +19,7 @@ export async function lockBooks(trx: Trx, merchantNo: string): Promise<void> {
   await sql`SELECT pg_advisory_xact_lock(hashtextextended(${`daybook books ${merchantNo}`}, 0))`.execute(trx);
 }
 
-/** Statements of this transaction look up their rows one by one along an index, however large the book is. */
+/** Statements of this transaction find their rows one by one along an index, however large the book is. */
 export async function prepareTransaction(trx: Trx): Promise<void> {
   await sql`SELECT set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true),
     set_config('idle_in_transaction_session_timeout', ${String(IDLE_MS_MAX)}, true)`.execute(trx);
