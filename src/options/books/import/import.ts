@@ -158,12 +158,8 @@ function createWork(
 
   const take = async (rows: readonly SourceRow[], readRow: ReturnType<typeof rowReader>): Promise<void> => {
     const { entries, unreadable } = sortedOut(rows, readRow);
-    const { known, added: addedIds } = await addUnknown(
-      trx,
-      about,
-      importId,
-      entries.map(({ entry }) => entry),
-    );
+    const readRows = entries.map(({ entry }) => entry);
+    const { known, added: addedIds } = await addUnknown(trx, about, importId, readRows);
     const isKnown = new Set(known.map(({ at }) => at));
     const changed: KnownEntry[] = [];
     const returned: number[] = [];
@@ -180,19 +176,13 @@ function createWork(
       if (!one.isSame && !one.isWithdrawn) counts.changed += 1;
       span = widened(span, entry.day);
     }
-    const added = entries.filter((_, at) => !isKnown.has(at)).map(({ entry }) => entry);
+    const added = readRows.filter((_, at) => !isKnown.has(at));
     for (const entry of added) {
       mark(entry);
       span = widened(span, entry.day);
     }
     for (const id of addedIds) [held, read].forEach((set) => set.add(id));
-    if (changed.length > 0)
-      await changeEntries(
-        trx,
-        importId,
-        changed.map(({ id }) => id),
-        changed.map(({ at }) => entries[at]!.entry),
-      );
+    await changeEntries(trx, importId, changed, readRows);
     await markWithdrawn(trx, null, returned);
     counts.added += added.length;
     counts.returned += returned.length;

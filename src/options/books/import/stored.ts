@@ -87,13 +87,18 @@ export async function idsOfNumbers(
   return rows.map(({ id }) => id);
 }
 
-/** Gives entries the content of these rows, as their next version. What they were before is kept. */
+/** Gives entries the content of their rows (`at`), as their next version. What they were before is kept. */
 export async function changeEntries(
   trx: Trx,
   importId: number,
-  ids: readonly number[],
+  entries: readonly KnownEntry[],
   rows: readonly BookRow[],
 ): Promise<void> {
+  if (entries.length === 0) return;
+  const content = contentOf(
+    entries.map(({ at }) => rows[at]!),
+    entries.map(({ id }) => id),
+  );
   await sql`
     UPDATE book_entry AS e SET version = e.version + 1, import_id = ${importId}::bigint,
       earlier = coalesce(e.earlier, '[]') || jsonb_build_array(jsonb_build_object('version', e.version, 'importId', e.import_id,
@@ -101,7 +106,7 @@ export async function changeEntries(
         'type', e.type, 'note', e.note)),
       currency = g.currency, day = g.day, booked_at = g.booked_at, amount = g.amount, reference_keys = string_to_array(g.keys, ' '),
       reference = g.reference, type = g.type, note = g.note
-    FROM ${contentOf(rows, ids)} AS g (${NAMES})
+    FROM ${content} AS g (${NAMES})
     WHERE e.id = g.entry_id`.execute(trx);
 }
 
