@@ -37,6 +37,7 @@ GRANT UPDATE (answered_import_id) ON book_unreadable TO daybook_job;
 GRANT SELECT, INSERT, UPDATE ON book_entry TO daybook_job;
 -- Matches are undone, and days without entries go.
 GRANT SELECT, INSERT, UPDATE, DELETE ON book_match, book_match_entry, book_day TO daybook_job;
+GRANT USAGE ON SEQUENCE book_match_id_seq TO daybook_job;
 -- Matching puts what it works on into temporary tables, which go with its transaction.
 DO $$ BEGIN EXECUTE format('GRANT TEMPORARY ON DATABASE %I TO daybook_job', current_database()); END $$;
 -- Certificates are replaced by newer ones. Missing entries are deleted once done.

@@ -20,3 +20,13 @@ GRANT SELECT, INSERT ON month_close TO daybook_pages;
 GRANT SELECT, INSERT, DELETE ON month_preparation TO daybook_pages;
 -- A close that was made before there was a signing key is signed later.
 GRANT UPDATE (signature, reopened_event_id) ON month_close TO daybook_pages;
+-- Own books: people decide on them, and what is around their entries is matched again in tables that end with the transaction.
+GRANT SELECT ON ledger_entry, day_entries TO daybook_pages;
+GRANT SELECT, INSERT ON book_import, book_unreadable TO daybook_pages;
+GRANT UPDATE (content_sha256, first_day, last_day, rows_read, added, changed, returned, withdrawn, unreadable) ON book_import TO daybook_pages;
+GRANT UPDATE (answered_import_id) ON book_unreadable TO daybook_pages;
+GRANT SELECT, INSERT, UPDATE ON book_entry TO daybook_pages;
+GRANT SELECT, INSERT, UPDATE, DELETE ON book_match, book_match_entry, book_day TO daybook_pages;
+GRANT SELECT, INSERT ON event TO daybook_pages;
+GRANT USAGE ON SEQUENCE book_match_id_seq TO daybook_pages;
+DO $$ BEGIN EXECUTE format('GRANT TEMPORARY ON DATABASE %I TO daybook_pages', current_database()); END $$;

@@ -1,4 +1,5 @@
 /** Merchants' own books, as settings, options and reports know them: the rules of matching, and its figures. */
+import type { AccountFilter } from './account-filter.ts';
 import type { Account, BusinessDay } from './entry.ts';
 
 /** The rules by which entries of own books are matched with the ledger's, in the order in which they are tried. */
@@ -34,4 +35,128 @@ export interface BookFigures {
   readonly onlyHere: string;
   /** Differences of matches within their tolerance, and what people wrote off. */
   readonly difference: string;
+}
+
+/** A rule by which entries are matched, in the order in which rules are tried. */
+export type MatchRule = (typeof MATCH_RULES)[number];
+
+/**
+ * What made a match: a rule, or a person (`audit_event_id` is not null). The entries of a person's match are taken out before the
+ * first rule. `apart`: a person took a rule's match back, so its entries stay open and rules leave them to people; it is stored
+ * with `waits_for_approval`, as all matches are whose entries still count as unmatched.
+ */
+export type MatchOrigin = MatchRule | 'by-hand' | 'write-off' | 'apart';
+
+/** How a merchant's books are matched. */
+export interface MatchRules {
+  /** Rules that are in use. They are tried in the order of `MatchRule`. */
+  readonly rules: readonly MatchRule[];
+  /** Most days between two entries of one match, for `near-day`, `sum` and `tolerance`. */
+  readonly days: number;
+  /** Most entries of the many in `sum`. */
+  readonly sumEntriesMax: number;
+  /** By currency: the largest difference, in units of the currency, that a match may leave, and its type, for example `fee`. */
+  readonly tolerances: ReadonlyMap<string, { readonly max: string; readonly type: string }>;
+}
+
+/** One entry of either side, as proposals and lists of open entries show it. */
+export interface MatchEntry {
+  readonly side: 'ledger' | 'book';
+  /** The batch number, or the book's own number. */
+  readonly number: string;
+  /** The book; null on the side of the ledger. */
+  readonly book: string | null;
+  readonly day: BusinessDay;
+  /** A credit above zero, a debit below. */
+  readonly amount: string;
+  readonly reference: string;
+  readonly type: string;
+}
+
+/** Entries that may be one and the same, where more than one answer is possible or a person has to decide. */
+export interface Proposal extends Account {
+  /** The rule that found it. */
+  readonly rule: MatchRule;
+  /** Why it is not matched, as a sentence. */
+  readonly reason: string;
+  /** The entries of the ledger and of own books that belong to one decision. */
+  readonly entries: readonly MatchEntry[];
+  /** Possible answers, each a subset of the entries of both sides; the likeliest first; bounded. */
+  readonly candidates: readonly (readonly MatchEntry[])[];
+}
+
+/** An entry that counts as unmatched. */
+export interface OpenEntry extends MatchEntry, Account {
+  /** From its day to today. */
+  readonly ageDays: number;
+  /** The person who is responsible for it; null if no one said so. */
+  readonly owner: string | null;
+  readonly dueOn: BusinessDay | null;
+  /** The match that waits for approval, or that a person took back. */
+  readonly matchId: number | null;
+  readonly matchRule: string | null;
+  /** Where it stands in the list. */
+  readonly place: string;
+}
+
+export interface OpenFilter extends AccountFilter {
+  readonly side?: MatchEntry['side'] | undefined;
+  readonly from?: BusinessDay | undefined;
+  readonly to?: BusinessDay | undefined;
+  /** Only entries that are older than so many days. */
+  readonly olderThan?: number | undefined;
+  readonly limit?: number | undefined;
+  /** Only entries behind this place. */
+  readonly after?: string | undefined;
+}
+
+/** A possible answer of a proposal. */
+export interface Answer {
+  /** Currency, day of the first entry, and a fingerprint of the entries. */
+  readonly id: string;
+  readonly entries: readonly MatchEntry[];
+}
+
+export interface Proposed extends Omit<Proposal, 'candidates'> {
+  readonly answers: readonly Answer[];
+}
+
+/** Whose proposals are asked for. */
+export interface ProposedAsked {
+  readonly merchantNo: string;
+  /** Null for each of the merchant. */
+  readonly currency: string | null;
+  /** Days of the entries; left out: all with unmatched ones, up to today. */
+  readonly from?: BusinessDay | undefined;
+  readonly to?: BusinessDay | undefined;
+  readonly rules: MatchRules;
+  readonly today: BusinessDay;
+}
+
+/** Entries as people name them: by batch number, and by the book's own number. */
+export interface Named {
+  readonly merchantNo: string;
+  readonly ledger: readonly string[];
+  /** `book`: null where the number is in one book alone. */
+  readonly own: readonly { readonly book: string | null; readonly number: string }[];
+}
+
+/** What a person decided. */
+export interface DecidedMatch {
+  readonly id: number;
+  readonly merchantNo: string;
+  readonly currency: string;
+  readonly rule: MatchOrigin;
+  /** The ledger's sum less the book's. */
+  readonly difference: string;
+  readonly differenceType: string | null;
+  readonly waitsForApproval: boolean;
+}
+
+/** A match as a list shows it. */
+export interface ListedMatch extends DecidedMatch {
+  readonly entries: readonly Pick<MatchEntry, 'side' | 'number' | 'book' | 'day' | 'amount'>[];
+  /** Who made it; null where a rule did. */
+  readonly by: string | null;
+  readonly note: string | null;
 }

@@ -5,7 +5,18 @@ import type { Logger } from 'pino';
 import type { Trace } from '../host/trace.ts';
 import type { Chosen } from '../ledger/account-filter.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
-import type { BookFigures, UnmatchedCount } from '../ledger/own-books.ts';
+import type {
+  BookFigures,
+  DecidedMatch,
+  ListedMatch,
+  MatchRules,
+  Named,
+  OpenEntry,
+  OpenFilter,
+  Proposed,
+  ProposedAsked,
+  UnmatchedCount,
+} from '../ledger/own-books.ts';
 import type { PublicKey, SigningKey } from '../ledger/signature.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import type { Observer } from '../run/active-run.ts';
@@ -237,12 +248,60 @@ export interface Closes {
   ) => Promise<Pick<AdoptReport, 'closes' | 'left'>>;
 }
 
+/** Who decides on entries of own books, and by which rules what is around them is matched again. */
+export interface Deciding {
+  readonly db: Db;
+  readonly rules: MatchRules & { readonly approvalAbove: ReadonlyMap<string, string> };
+  readonly now: Date;
+  /** Who decides, the command and the note. Its subject is added. */
+  readonly event: Omit<AuditEvent, 'subject'>;
+}
+
+/** How named entries are matched: `differenceType` says what the difference of their sums is; null where there may be none. */
+export interface HowMatched {
+  readonly differenceType: string | null;
+  readonly isWriteOff: boolean;
+}
+
+/** Work on own books. What cannot be done throws an `ExpectedError` with a sentence for the person, and changes nothing. */
+export interface BooksDesk {
+  readonly open: (db: Db, today: BusinessDay, filter: OpenFilter) => Promise<OpenEntry[]>;
+  readonly proposed: (db: Db, asked: ProposedAsked) => Promise<Proposed[]>;
+  readonly matches: (db: Db, account: Account, limit: number) => Promise<ListedMatch[]>;
+  readonly match: (deciding: Deciding, named: Named, how: HowMatched) => Promise<DecidedMatch>;
+  readonly accept: (
+    deciding: Deciding,
+    merchantNo: string,
+    answer: string,
+    differenceType: string | null,
+  ) => Promise<DecidedMatch>;
+  readonly assign: (deciding: Deciding, named: Named) => Promise<number>;
+  /** Of the merchant's match of this number alone. */
+  readonly undo: (deciding: Deciding, id: number, merchantNo: string) => Promise<unknown>;
+  readonly approve: (deciding: Deciding, id: number, merchantNo: string) => Promise<unknown>;
+  /** Imports the file of a book, as the mapping says, and matches it. Returns what to say of it. */
+  readonly takeIn: (deciding: Deciding, file: BookFile) => Promise<string>;
+}
+
+/** A file with entries of a book. */
+export interface BookFile {
+  /** Whether the person may import books of the merchant that the mapping names. */
+  readonly isAllowed: (merchantNo: string) => boolean;
+  /** YAML. */
+  readonly mapping: string;
+  readonly name: string;
+  readonly content: Uint8Array;
+  readonly zone: string;
+}
+
 /** Merchants' own books, as others ask about them. */
 export interface OwnBooks {
   /** Of each account with own books. `to`: of entries up to that day alone. */
   readonly counts: (db: Db, merchants: Chosen, to?: BusinessDay) => Promise<UnmatchedCount[]>;
   /** Of the account's days in [from, to] with entries on either side; the first includes all days before. */
   readonly figures: (db: Db, account: Account, from: BusinessDay, to: BusinessDay) => Promise<BookFigures[]>;
+  /** Loads what people work with. */
+  readonly desk: () => Promise<BooksDesk>;
 }
 
 /** The slots of jobs of the ledger, as workers do them. */

@@ -113,13 +113,17 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
     'USAGE: schema daybook_queue, schema public',
   ],
   daybook_pages: [
+    'DELETE, INSERT, SELECT, UPDATE: book_day, book_match, book_match_entry',
     'DELETE, INSERT, SELECT: month_preparation',
-    'INSERT, SELECT: month_close',
+    'INSERT, SELECT, UPDATE: book_entry',
+    'INSERT, SELECT: book_import, book_unreadable, event, month_close',
     'INSERT: audit_event (assigned_to, due_on), task (figures, from_day, kind, merchant_no, number, requested_at, state, to_day)',
-    'SELECT: account_day, continuity_break, quarantined_entry (raw)',
-    'UPDATE: account_day (publish_due), continuity_break (closed_at, note, status), month_close (reopened_event_id, signature), ' +
+    'SELECT: account_day, continuity_break, day_entries, ledger_entry, quarantined_entry (raw)',
+    'TEMPORARY: database',
+    'UPDATE: account_day (publish_due), book_import (added, changed, content_sha256, first_day, last_day, returned, rows_read, unreadable, withdrawn), ' +
+      'book_unreadable (answered_import_id), continuity_break (closed_at, note, status), month_close (reopened_event_id, signature), ' +
       'quarantined_entry (acknowledged_at, note), task (finished_at, state)',
-    'USAGE: repeat_number, schema public',
+    'USAGE: book_match_id_seq, repeat_number, schema public',
   ],
   daybook_inbox: [
     'DELETE, INSERT, SELECT, UPDATE: alert, alert_condition, alert_delivery, notification',
@@ -149,7 +153,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
     'TEMPORARY: database',
     'UPDATE: book_import (added, changed, content_sha256, first_day, last_day, returned, rows_read, unreadable, withdrawn), ' +
       'book_unreadable (answered_import_id), installation (clock_off, clock_off_at, id, nights_checked_at, runs_checked_at, store_turn, store_turn_next), month_close (reopened_event_id, signature)',
-    'USAGE: backfill_number, range_number, repeat_number, schema daybook_queue, schema public',
+    'USAGE: backfill_number, book_match_id_seq, range_number, repeat_number, schema daybook_queue, schema public',
   ],
   daybook_prune: [
     'DELETE, SELECT: task',
@@ -184,19 +188,22 @@ const TEMPORARY = [
   'SELECT 1 INTO TEMPORARY mine',
 ];
 
-it.each(ROLES)('%s makes no tables or large objects, and only the job temporary ones', async (role) => {
-  const db = await of(role);
-  for (const statement of [
-    ...(role === 'daybook_job' ? [] : TEMPORARY),
-    'CREATE TABLE public.mine (id int)',
-    'CREATE SCHEMA mine',
-    'SELECT lo_create(0)',
-    'SELECT lo_creat(-1)',
-    "SELECT lo_from_bytea(0, 'x')",
-    "SELECT lo_import('/etc/hostname')",
-  ])
-    await expect(sql.raw(statement).execute(db), statement).rejects.toMatchObject(forbidden);
-});
+it.each(ROLES)(
+  '%s makes no tables or large objects, and only what matches own books temporary ones',
+  async (role) => {
+    const db = await of(role);
+    for (const statement of [
+      ...(role === 'daybook_job' || role === 'daybook_pages' ? [] : TEMPORARY),
+      'CREATE TABLE public.mine (id int)',
+      'CREATE SCHEMA mine',
+      'SELECT lo_create(0)',
+      'SELECT lo_creat(-1)',
+      "SELECT lo_from_bytea(0, 'x')",
+      "SELECT lo_import('/etc/hostname')",
+    ])
+      await expect(sql.raw(statement).execute(db), statement).rejects.toMatchObject(forbidden);
+  },
+);
 
 const EVENT = { by_whom: 'Ada', command: 'made up', subject: 'x', note: null };
 const LONG_AGO = new Date('2020-01-01T00:00:00Z');

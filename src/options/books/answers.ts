@@ -1,22 +1,12 @@
 /** Proposals as people decide on them: each answer has a name, under which it is accepted as long as its entries are as they were. */
 import { sha256Of } from '../../host/sha256.ts';
 import { addDays, parseDay } from '../../ledger/business-day.ts';
-import type { Account, BusinessDay } from '../../ledger/entry.ts';
+import type { Account } from '../../ledger/entry.ts';
 import type { Db } from '../../store/engine/database.ts';
 import { decideMatch, DecisionRefused, type DecidedMatch, type Deciding } from './decide.ts';
 import { openCounts } from './open.ts';
 import { proposals } from './proposals.ts';
-import type { MatchEntry, MatchRules, Proposal } from './types.ts';
-
-export interface Answer {
-  /** Currency, day of the first entry, and a fingerprint of the entries. */
-  readonly id: string;
-  readonly entries: readonly MatchEntry[];
-}
-
-export interface Proposed extends Omit<Proposal, 'candidates'> {
-  readonly answers: readonly Answer[];
-}
+import type { Answer, MatchEntry, Proposal, Proposed, ProposedAsked } from '../../ledger/own-books.ts';
 
 const FINGERPRINT_CHARACTERS = 10;
 const ANSWER = /^[^/]{1,10}\/\d{4}-\d{2}-\d{2}\/[0-9a-f]{10}$/;
@@ -34,17 +24,6 @@ const proposed = ({ candidates, ...proposal }: Proposal): Proposed => ({
   ...proposal,
   answers: candidates.map((entries) => answerOf(proposal, entries)),
 });
-
-export interface ProposedAsked {
-  readonly merchantNo: string;
-  /** Null for each of the merchant. */
-  readonly currency: string | null;
-  /** Days of the entries; left out: all with unmatched ones, up to today. */
-  readonly from?: BusinessDay | undefined;
-  readonly to?: BusinessDay | undefined;
-  readonly rules: MatchRules;
-  readonly today: BusinessDay;
-}
 
 /** What may belong together among the merchant's unmatched entries. */
 export async function proposedOf(db: Db, asked: ProposedAsked): Promise<Proposed[]> {

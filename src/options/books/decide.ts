@@ -6,12 +6,14 @@ import { sql } from 'kysely';
 import { EXIT, ExpectedError } from '../../ledger/ending.ts';
 import { addAmounts, compareAmounts, moneyText, subtractAmounts } from '../../ledger/money.ts';
 import { isSamePerson } from '../../ledger/text.ts';
-import { recordAuditEvent, type AuditEvent } from '../../store/audit.ts';
+import { recordAuditEvent } from '../../store/audit.ts';
 import { arrayLiteral, rowsOf, type Db, type Trx } from '../../store/engine/database.ts';
 import { subjectOf } from './open.ts';
 import { joinByHand, releaseMatch, touchMatch, type EntryKey } from './decided.ts';
 import { matchIn } from './match.ts';
-import type { MatchOrigin, MatchRules } from './types.ts';
+import type { Account } from '../../ledger/entry.ts';
+import type { DecidedMatch, ListedMatch, MatchOrigin, Named } from '../../ledger/own-books.ts';
+import type { Deciding } from '../option.ts';
 
 /** Most entries of one decision. */
 export const DECIDED_MAX = 500;
@@ -22,33 +24,6 @@ export const NOTE_CHARACTERS_MAX = 1_000;
 export class DecisionRefused extends ExpectedError {
   override readonly name = 'DecisionRefused';
   readonly exitCode = EXIT.usage;
-}
-
-export interface Deciding {
-  readonly db: Db;
-  readonly rules: MatchRules & { readonly approvalAbove: ReadonlyMap<string, string> };
-  readonly now: Date;
-  /** Who decides, the command and the note. Its subject is added here. */
-  readonly event: Omit<AuditEvent, 'subject'>;
-}
-
-/** Entries as people name them: by batch number, and by the book's own number. */
-export interface Named {
-  readonly merchantNo: string;
-  readonly ledger: readonly string[];
-  /** `book`: null where the number is in one book alone. */
-  readonly own: readonly { readonly book: string | null; readonly number: string }[];
-}
-
-export interface DecidedMatch {
-  readonly id: number;
-  readonly merchantNo: string;
-  readonly currency: string;
-  readonly rule: MatchOrigin;
-  /** The ledger's sum less the book's. */
-  readonly difference: string;
-  readonly differenceType: string | null;
-  readonly waitsForApproval: boolean;
 }
 
 interface Found {
@@ -236,7 +211,8 @@ async function matchOf(trx: Db, id: number): Promise<Stored> {
 }
 
 /** The merchant whose match it is. Throws `DecisionRefused` where there is none. */
-const merchantOfMatch = async (db: Db, id: number): Promise<string> => (await matchOf(db, id)).merchantNo;
+export const merchantOfMatch = async (db: Db, id: number): Promise<string> =>
+  (await matchOf(db, id)).merchantNo;
 
 /**
  * Takes a match back. Entries of a match by hand are free for the rules again. Those of a rule's stay apart: no rule matches them
@@ -310,3 +286,24 @@ export const assignEntries = ({ db, now, event }: Deciding, named: Named): Promi
       );
     return found.length;
   });
+
+/** The newest matches of the account, those first that wait for approval or that people made. */
+export const listMatches = (
+  db: Db,
+  { merchantNo, currency }: Account,
+  limit: number,
+): Promise<ListedMatch[]> =>
+  rowsOf(db)<ListedMatch>`
+    SELECT made.id, made.merchant_no AS "merchantNo", made.currency, made.rule, trim_scale(made.difference) AS difference,
+      made.difference_type AS "differenceType", made.waits_for_approval AS "waitsForApproval", by_whom AS by, note, (
+        SELECT json_agg(json_build_object('side', CASE WHEN entry.batch_no IS NULL THEN 'book' ELSE 'ledger' END, 'number',
+          coalesce(entry.batch_no, own.number), 'book', own.book, 'day', entry.day, 'amount', trim_scale(entry.amount)::text) ORDER BY entry.day)
+        FROM book_match_entry AS entry LEFT JOIN book_entry AS own ON own.id = entry.book_entry_id WHERE entry.match_id = made.id
+      ) AS entries
+    FROM (
+      (SELECT * FROM book_match WHERE (merchant_no, currency) = (${merchantNo}, ${currency}) AND audit_event_id IS NOT NULL
+        ORDER BY id DESC LIMIT ${limit})
+      UNION (SELECT * FROM book_match WHERE (merchant_no, currency) = (${merchantNo}, ${currency})
+        ORDER BY complete_on DESC, id DESC LIMIT ${limit})
+    ) AS made LEFT JOIN audit_event ON audit_event.id = made.audit_event_id
+    ORDER BY made.audit_event_id IS NULL, made.id DESC LIMIT ${limit}`;

@@ -4,32 +4,7 @@ import type { AccountFilter, Chosen } from '../../ledger/account-filter.ts';
 import type { Account, BusinessDay } from '../../ledger/entry.ts';
 import { ofAccounts, ofMerchants } from '../../store/account-filter.ts';
 import { rowsOf, type Db } from '../../store/engine/database.ts';
-import type { UnmatchedCount } from '../../ledger/own-books.ts';
-import type { MatchEntry } from './types.ts';
-
-export interface OpenEntry extends MatchEntry, Account {
-  /** From its day to today. */
-  readonly ageDays: number;
-  /** The person who is responsible for it; null if no one said so. */
-  readonly owner: string | null;
-  readonly dueOn: BusinessDay | null;
-  /** The match that waits for approval, or that a person took back. */
-  readonly matchId: number | null;
-  readonly matchRule: string | null;
-  /** Where it stands in the list. */
-  readonly place: string;
-}
-
-export interface OpenFilter extends AccountFilter {
-  readonly side?: MatchEntry['side'] | undefined;
-  readonly from?: BusinessDay | undefined;
-  readonly to?: BusinessDay | undefined;
-  /** Only entries that are older than so many days. */
-  readonly olderThan?: number | undefined;
-  readonly limit?: number | undefined;
-  /** Only entries behind this place. */
-  readonly after?: string | undefined;
-}
+import type { MatchEntry, OpenEntry, OpenFilter, UnmatchedCount } from '../../ledger/own-books.ts';
 
 /** What an assignment's audit event calls the entry `entry`, with its own row `own`. */
 const SUBJECT = sql`entry.merchant_no || CASE WHEN entry.batch_no IS NULL

@@ -19,5 +19,6 @@ export const books: Option = {
   ownBooks: {
     counts: async (...asked) => (await import('./report.ts')).ownBooks.counts(...asked),
     figures: async (...asked) => (await import('./report.ts')).ownBooks.figures(...asked),
+    desk: async () => (await import('./desk.ts')).desk,
   },
 };

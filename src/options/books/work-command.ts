@@ -21,10 +21,9 @@ import { dayOf } from '../../ledger/business-day.ts';
 import type { BusinessDay } from '../../ledger/entry.ts';
 import { grouped, moneyText } from '../../ledger/money.ts';
 import { UsageError } from '../../run/verdict/exit-codes.ts';
-import { NOTE_CHARACTERS_MAX, type DecidedMatch, type Deciding, type Named } from './decide.ts';
-import type { Proposed } from './answers.ts';
-import type { OpenEntry } from './open.ts';
-import type { MatchEntry } from './types.ts';
+import { NOTE_CHARACTERS_MAX } from './decide.ts';
+import type { DecidedMatch, MatchEntry, Named, OpenEntry, Proposed } from '../../ledger/own-books.ts';
+import type { Deciding } from '../option.ts';
 
 export function addWorkCommands(books: Command): void {
   addUnmatched(books);

@@ -12,11 +12,14 @@ import {
   PageRefusal,
   sendPage,
   type PagesContext,
+  addFileForms,
   addForm,
+  FILE_BYTES_MAX,
   addPage,
   type DoForm,
   type MakePage,
 } from './routes/context.ts';
+import { doBook, doImport, showBook, showBooks } from './routes/books.ts';
 import { doStep, showBreaks, showCase } from './routes/breaks.ts';
 import { showChanges } from './routes/changes.ts';
 import { showDay } from './routes/day.ts';
@@ -70,6 +73,7 @@ export function addPages(server: FastifyInstance, deps: PagesServerDeps, { isAlo
   void server.register(async (pages) => {
     await pages.register(helmet, HEADERS);
     await pages.register(formbody);
+    addFileForms(pages);
     pages.setErrorHandler(answerError(context, deps.onRefusal));
     addAssets(pages, context.assets);
     await pages.register(async (inner) => {
@@ -84,7 +88,10 @@ export function addPages(server: FastifyInstance, deps: PagesServerDeps, { isAlo
       });
       for (const [path, make] of Object.entries(PAGES)) addPage(inner, context, path, make, headersOf(path));
       for (const [path, submit] of Object.entries(FORMS))
-        addForm(inner, context, path, submit, headersOf(path));
+        addForm(inner, context, path, submit, {
+          ...headersOf(path),
+          ...(submit === doImport && { bodyLimit: FILE_BYTES_MAX }),
+        });
       addDownloads(inner, context);
       // Without access the refusal comes first, so that it reveals no addresses.
       const nothing = () => Promise.reject(new PageRefusal(404));
@@ -108,6 +115,8 @@ const PAGES: Readonly<Record<string, MakePage>> = {
   '/work': showWorks,
   '/work/:id': showWork,
   '/status': showStatus,
+  '/books': showBooks,
+  '/books/:merchant/:currency': showBook,
 };
 
 const FORMS: Readonly<Record<string, DoForm>> = {
@@ -116,6 +125,8 @@ const FORMS: Readonly<Record<string, DoForm>> = {
   '/unreadable/:id': doAcknowledge,
   '/work': doRepeat,
   '/work/:id': doCancel,
+  '/books': doImport,
+  '/books/:merchant/:currency': doBook,
 };
 
 /** Nothing but our own style sheet and images; no script at all, no frame, and forms only to ourselves. */

@@ -28,6 +28,9 @@ export const entryAddress = (merchantNo: string, batchNo: string): string =>
     ? `/entry?${String(new URLSearchParams({ merchant: merchantNo, number: batchNo }))}`
     : path('entry', partOf(merchantNo), batchNo);
 
+export const booksAddress = ({ merchantNo, currency }: Account): string =>
+  path('books', partOf(merchantNo), currency);
+
 export const workAddress = (id: number): string => `/work/${id}`;
 
 export const unreadableAddress = (id: number): string => `/unreadable/${id}`;

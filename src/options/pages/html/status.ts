@@ -23,6 +23,8 @@ export interface StatusShown {
   readonly remarks: readonly string[];
   /** Null where the zone is proven. */
   readonly zoneRemark: string | null;
+  /** Whether there is a page of own books. */
+  readonly hasBooks: boolean;
   /** The number of the last merchant shown, where there are more. */
   readonly next: string | null;
 }
@@ -37,7 +39,8 @@ export const statusPage = (view: View, shown: StatusShown | null): string =>
           ? html`<p>${view.texts.status.noPlatform}</p>`
           : html`${when(shown.health !== null, () => overviewPart(view, shown.health!))}
             ${shown.remarks.map((text) => curedParagraph(view.texts, text))} ${merchantsPart(view, shown)}
-            ${shown.lists.map((list) => listPart(view, list))}`
+            ${shown.lists.map((list) => listPart(view, list))}
+            ${when(shown.hasBooks, () => html`<p>${link('/books', view.texts.books.title)}</p>`)}`
       }`,
   });
 

@@ -81,6 +81,10 @@ export interface Asked {
   readonly query: (name: string) => string | null;
   /** A value of the form; null as in the query. */
   readonly field: (name: string) => string | null;
+  /** All values of the form under this name. */
+  readonly fields: (name: string) => readonly string[];
+  /** A file of the form; null where none was chosen. */
+  readonly file: (name: string) => SentFile | null;
   /** A part of the path, decoded. */
   readonly part: (name: string) => string;
   readonly today: BusinessDay;
@@ -93,6 +97,8 @@ export function askedOf(context: PagesContext, request: FastifyRequest, reply: F
     person,
     query: (name) => valueOf(request.query, name),
     field: (name) => valueOf(request.body, name),
+    fields: (name) => valuesOf(request.body, name),
+    file: (name) => fileOf(request.body, name),
     part: (name) => partOf(request.params as Readonly<Record<string, string>>, name),
     today: dayOf(context.now().getTime(), context.zone),
   };
@@ -114,6 +120,40 @@ export function viewOf(context: PagesContext, request: FastifyRequest): View {
     canLogOut: context.canLogOut,
     formToken: '',
   };
+}
+
+interface SentFile {
+  readonly name: string;
+  readonly content: Uint8Array;
+}
+
+/** Most bytes of a form with a file. */
+export const FILE_BYTES_MAX = 10 * 1_048_576;
+
+/** Reads forms that send a file. Its size is limited by the route. */
+export function addFileForms(server: FastifyInstance): void {
+  server.addContentTypeParser('multipart/form-data', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
+    const headers = { 'content-type': request.headers['content-type']! };
+    const form = await new Response(new Uint8Array(body), { headers }).formData().catch(() => {
+      throw new PageRefusal(400);
+    });
+    const fields: Record<string, string | SentFile> = {};
+    for (const [name, value] of form)
+      fields[name] = typeof value === 'string' ? value : { name: value.name, content: await value.bytes() };
+    return fields;
+  });
+}
+
+function fileOf(body: unknown, name: string): SentFile | null {
+  const given = (body as Readonly<Record<string, unknown>> | null)?.[name];
+  if (typeof given !== 'object' || given === null || !('content' in given)) return null;
+  const file = given as SentFile;
+  return file.content.length === 0 ? null : file;
+}
+
+function valuesOf(body: unknown, name: string): readonly string[] {
+  const given = (body as Readonly<Record<string, unknown>> | null)?.[name];
+  return [given].flat().filter((one): one is string => typeof one === 'string' && one !== '' && !one.includes(NUL));
 }
 
 function valueOf(values: unknown, name: string): string | null {
@@ -152,11 +192,11 @@ export const maySee = ({ merchants }: Person, merchantNo: string): boolean =>
 /** The complete page that a request asks for. */
 export type MakePage = (context: PagesContext, asked: Asked) => Promise<string>;
 
-/** Does what a form of an operator asks for: where it leads then, or the page that says why it was not done. */
+/** Does what a form of an operator asks for: where it leads then, the page that says why it was not done, or the one that says what was found. */
 export type DoForm = (
   context: PagesContext,
   asked: Asked,
-) => Promise<{ readonly doneAt: string } | { readonly refusedPage: string }>;
+) => Promise<{ readonly doneAt: string } | { readonly refusedPage: string } | { readonly page: string }>;
 
 export function addPage(
   server: FastifyInstance,
@@ -181,9 +221,8 @@ export function addForm(
     const asked = askedOf(context, request, reply);
     if (asked.person.role !== 'operator') throw new PageRefusal(403, 'viewer');
     const result = await submit(context, asked);
-    return 'doneAt' in result
-      ? reply.redirect(result.doneAt, 303)
-      : sendPage(reply.code(409), result.refusedPage);
+    if ('doneAt' in result) return reply.redirect(result.doneAt, 303);
+    return 'page' in result ? sendPage(reply, result.page) : sendPage(reply.code(409), result.refusedPage);
   });
 }
 

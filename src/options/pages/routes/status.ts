@@ -5,6 +5,7 @@ import { alertsOf } from '../../../run/alerts.ts';
 import { healthOf, overviewOf } from '../../../run/health.ts';
 import { oldestMs } from '../../../run/schedule/due.ts';
 import { statusOf } from '../../../run/status.ts';
+import { part } from '../../all.ts';
 import { maySee, type Asked, type PagesContext, PageRefusal, type MakePage } from './context.ts';
 
 const MERCHANTS_A_PAGE = 50;
@@ -34,6 +35,7 @@ export const showStatus: MakePage = async (context, asked) => {
     zoneRemark: zoneRemark(platform.timeZoneProof),
     merchants: statuses,
     lists: lists.of(statuses),
+    hasBooks: part('ownBooks') !== null,
     next: left.length > shown.length ? shown.at(-1)! : null,
   });
 };

@@ -1,9 +1,12 @@
 /** Every text of the pages in English. A further language is a file of the same shape next to this one. */
 
+import { BOOKS_EN } from './books.ts';
+
 const counted = (count: number, one: string, many: string): string => (count === 1 ? one : many);
 
 export const EN = {
   name: 'daybook',
+  books: BOOKS_EN,
   skip: 'Skip to the content',
   navigation: 'Pages',
   /** In the order in which they stand. */
