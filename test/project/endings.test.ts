@@ -36,6 +36,7 @@ const CAUGHT_IN: Readonly<Record<string, readonly string[]>> = {
     'NoLongerOpen',
     'NotLoggedIn',
     'PageRefusal',
+    'Refused',
     'StepRefused',
     'TooManyChecks',
   ],
