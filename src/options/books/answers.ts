@@ -3,10 +3,18 @@ import { sha256Of } from '../../host/sha256.ts';
 import { addDays, parseDay } from '../../ledger/business-day.ts';
 import type { Account } from '../../ledger/entry.ts';
 import type { Db } from '../../store/engine/database.ts';
-import { decideMatch, DecisionRefused, type DecidedMatch, type Deciding } from './decide.ts';
+import type { Deciding } from '../option.ts';
+import { decideMatch, DecisionRefused } from './decide.ts';
 import { openCounts } from './open.ts';
 import { proposals } from './proposals.ts';
-import type { Answer, MatchEntry, Proposal, Proposed, ProposedAsked } from '../../ledger/own-books.ts';
+import type {
+  Answer,
+  DecidedMatch,
+  MatchEntry,
+  Proposal,
+  Proposed,
+  ProposedAsked,
+} from '../../ledger/own-books.ts';
 
 const FINGERPRINT_CHARACTERS = 10;
 const ANSWER = /^[^/]{1,10}\/\d{4}-\d{2}-\d{2}\/[0-9a-f]{10}$/;
@@ -47,8 +55,7 @@ export async function acceptAnswer(
 ): Promise<DecidedMatch> {
   const { db, rules } = deciding;
   const [currency = '', firstDay = ''] = id.split('/');
-  if (!ANSWER.test(id))
-    throw new DecisionRefused(`${id} is no answer; \`daybook books propose\` lists what there is.`);
+  if (!ANSWER.test(id)) throw new DecisionRefused(`${id} is no answer of a proposal.`);
   const day = parseDay(firstDay);
   const some = await proposals(db, { merchantNo, currency, from: day, to: day, rules });
   const all = some
@@ -57,7 +64,7 @@ export async function acceptAnswer(
   const answer = all.find((one) => one.id === id);
   if (answer === undefined)
     throw new DecisionRefused(
-      `${id} is no answer now: its entries are matched or have changed; \`daybook books propose\` lists what there is.`,
+      `${id} is no answer now: its entries are matched or have changed since; choose from the proposals of now.`,
     );
   const ofSide = (side: MatchEntry['side']) => answer.entries.filter((one) => one.side === side);
   const named = {

@@ -150,16 +150,14 @@ async function openOf(trx: Trx, { merchantNo, ledger, own }: Named): Promise<Fou
   const isFree = ({ rule }: Found): boolean => rule === null || rule === 'apart';
   for (const number of ledger)
     if (!found.some((one) => one.side === 'ledger' && one.number === number))
-      throw new DecisionRefused(
-        `${merchantNo} has no entry ${number} to be matched; \`daybook books unmatched\` lists what is open.`,
-      );
+      throw new DecisionRefused(`${merchantNo} has no entry ${number} to be matched; check the number.`);
   for (const { book, number } of own) {
     const named = found.filter(
       (one) => one.number === number && one.side === 'book' && (book === null || one.book === book),
     );
     if (named.length === 0)
       throw new DecisionRefused(
-        `no book of ${merchantNo} has an entry ${number} to be matched; \`daybook books unmatched\` lists what is open.`,
+        `no book of ${merchantNo} has an entry ${number} to be matched; check the number.`,
       );
     if (named.length > 1)
       throw new DecisionRefused(
@@ -168,12 +166,10 @@ async function openOf(trx: Trx, { merchantNo, ledger, own }: Named): Promise<Fou
   }
   for (const one of found) {
     if (!isFree(one))
-      throw new DecisionRefused(
-        `${one.number} is in match ${one.matchId} already; \`daybook books undo ${one.matchId}\` takes that back.`,
-      );
+      throw new DecisionRefused(`${one.number} is in match ${one.matchId} already; take that back first.`);
     if (one.isChanged)
       throw new DecisionRefused(
-        `${one.number} has changed since it was matched last; run \`daybook books match\`, and decide then.`,
+        `${one.number} has changed since it was matched last; have the books matched again first.`,
       );
   }
   return found;
@@ -203,10 +199,7 @@ async function matchOf(trx: Db, id: number): Promise<Stored> {
   const [found] = await rowsOf(trx)<Stored>`
     SELECT merchant_no AS "merchantNo", currency, rule, waits_for_approval AS "waitsForApproval", by_whom AS by
     FROM book_match LEFT JOIN audit_event ON audit_event.id = audit_event_id WHERE book_match.id = ${id}`;
-  if (found === undefined)
-    throw new DecisionRefused(
-      `there is no match ${id} any more; \`daybook books unmatched\` shows what is open.`,
-    );
+  if (found === undefined) throw new DecisionRefused(`there is no match ${id}.`);
   return found;
 }
 

@@ -43,7 +43,8 @@ async function takeIn({ db, rules, now, event }: Deciding, file: BookFile): Prom
   const { isAllowed, name, content, zone } = file;
   const mapping = readMapping(file.mapping, 'the mapping');
   const { merchant: merchantNo } = mapping;
-  if (!isAllowed(merchantNo) || (await knownMerchants(db, [merchantNo])).size === 0) throw unknownMerchant(merchantNo);
+  if (!isAllowed(merchantNo) || (await knownMerchants(db, [merchantNo])).size === 0)
+    throw unknownMerchant(merchantNo);
   // A query would read what this server may read.
   if (mapping.format === 'query')
     throw new UsageError('a query is imported by `daybook books import`, not here.');

@@ -60,23 +60,32 @@ test('changes and unmatched entries keep a month open, where that is asked for',
 
 test('once all up to its end is matched, the month closes', async () => {
   await matched();
-  const open = JSON.parse((await daybook(['books', 'unmatched', '--to', '2026-02-28', '--json'], env)).stdout) as {
+  const open = JSON.parse(
+    (await daybook(['books', 'unmatched', '--to', '2026-02-28', '--json'], env)).stdout,
+  ) as {
     currency: string;
     side: string;
     number: string;
   }[];
   for (const { side, number } of open)
-      expect(
-        (
-          await daybook(
-            [
-              ...['books', 'writeoff', '--merchant', merchantNo, side === 'ledger' ? '--ledger' : '--own', number],
-              ...['--type', 'test', '--note', 'x', '--by', 'Ada'],
+    expect(
+      (
+        await daybook(
+          [
+            ...[
+              'books',
+              'writeoff',
+              '--merchant',
+              merchantNo,
+              side === 'ledger' ? '--ledger' : '--own',
+              number,
             ],
-            env,
-          )
-        ).code,
-      ).toBe(0);
+            ...['--type', 'test', '--note', 'x', '--by', 'Ada'],
+          ],
+          env,
+        )
+      ).code,
+    ).toBe(0);
   const { code, stdout } = await close();
   expect([code, stdout]).toEqual([0, expect.stringContaining('is closed')]);
 });
@@ -84,12 +93,21 @@ test('once all up to its end is matched, the month closes', async () => {
 test('the workbook of the month has the figures of own books by day', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'daybook-books-'));
   try {
-    const get = ['statements', 'get', '--month', MONTH, '--format', 'xlsx', '--merchant', merchantNo];
+    const get = ['statements', 'get', '--month', MONTH, '--format', 'workbook', '--merchant', merchantNo];
     const { stdout } = await daybook([...get, '--out', folder, '--json'], env);
     const { sheets } = await readXlsx(await readFile((JSON.parse(stdout) as { path: string }).path));
     const { rows } = sheets.find(({ name }) => name === 'Own books')!;
     expect(rows[0]).toEqual([
-      ...['currency', 'day', 'ledger', 'own_books', 'matched', 'only_in_ledger', 'only_in_own_books', 'differences'],
+      ...[
+        'currency',
+        'day',
+        'ledger',
+        'own_books',
+        'matched',
+        'only_in_ledger',
+        'only_in_own_books',
+        'differences',
+      ],
     ]);
     const usd = rows.filter(([currency]) => currency === 'USD').at(-1)!;
     expect(usd.slice(5, 7)).toEqual([0, 0]);

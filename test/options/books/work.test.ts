@@ -275,7 +275,7 @@ test('an answer whose entries have changed since is refused', async () => {
   await writeLedger(database.db, [entry('1 1 10')]);
   await matched();
   expect(await refused('accept', answers[0]!.id, ...ofM1)).toContain('is no answer now');
-  expect(await refused('accept', 'nonsense', ...ofM1)).toContain('is no answer;');
+  expect(await refused('accept', 'nonsense', ...ofM1)).toContain('is no answer of a proposal');
   expect(await refused('accept', answers[0]!.id, ...ofM1, '--own', '7')).toContain('not both');
 });
 

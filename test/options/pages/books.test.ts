@@ -22,8 +22,10 @@ let stage: Stage;
 let pages: ShownPages;
 let entries: readonly { readonly batchNo: string; readonly day: string; readonly amount: string }[];
 beforeAll(async () => {
-  const opened = await openStage({ scenario: scenario({ from: '2026-03-02', to: '2026-03-04', entriesPerDay: 6 }) });
-  const books = { ...opened.app.settings.books, approvalAbove: new Map([['USD', '1000000']]) };
+  const opened = await openStage({
+    scenario: scenario({ from: '2026-03-02', to: '2026-03-04', entriesPerDay: 6 }),
+  });
+  const books = { ...opened.app.settings.books, approvalAbove: new Map([['KWD', '1.5']]) };
   stage = { ...opened, app: { ...opened.app, settings: { ...opened.app.settings, books } } };
   pages = await showPages(stage, { access });
   await stage.run();
@@ -45,7 +47,8 @@ const words = async (path = PAGE, person = 'Ada'): Promise<string> =>
   textOf(await pages.html(path, { 'x-person': person }));
 const send = (step: string, fields: Record<string, string> = {}, person = 'Ada') =>
   pages.post(PAGE, { form_token: FORM_TOKEN, step, ...fields }, { 'x-person': person });
-const saidOf = async (response: Response): Promise<string> => `${response.status} ${textOf(await response.text())}`;
+const saidOf = async (response: Response): Promise<string> =>
+  `${response.status} ${textOf(await response.text())}`;
 
 const MAPPING = (merchant = merchantNo) => `merchant: ${JSON.stringify(merchant)}
 format: csv
@@ -60,8 +63,8 @@ async function sendFile(content: string, mapping = MAPPING(), person = 'Ada'): P
 const csv = (rows: readonly (readonly string[])[]): string =>
   [['No', 'Day', 'Currency', 'Amount', 'Reference'], ...rows].map((row) => row.join(',')).join('\n');
 const openRows = async (): Promise<string[]> =>
-  [...(await pages.html(PAGE, { 'x-person': 'Ada' })).matchAll(/name="entry" value="([^"]*)"/g)].map(([, value]) =>
-    value!.replaceAll('&quot;', '"'),
+  [...(await pages.html(PAGE, { 'x-person': 'Ada' })).matchAll(/name="entry"\s+value="([^"]*)"/g)].map(
+    ([, value]) => value!.replaceAll('&quot;', '"'),
   );
 
 test('a file is imported and matched; what is left is shown, and decided on until the days agree', async () => {
@@ -78,7 +81,11 @@ test('a file is imported and matched; what is left is shown, and decided on unti
   );
   const checked = await send('check', { entry: JSON.stringify([first!.batchNo]) });
   expect(await saidOf(checked)).toMatch(/^200 .*Chosen: ledger \S+, own books 0, difference/);
-  const written = await send('writeoff', { entry: JSON.stringify(['X1', 'books']), type: 'error', note: 'typed twice' });
+  const written = await send('writeoff', {
+    entry: JSON.stringify(['X1', 'books']),
+    type: 'error',
+    note: 'typed twice',
+  });
   expect(written.headers.get('location')).toBe(`${PAGE}?done=writeoff&count=1`);
   expect(await words(`${PAGE}?done=writeoff`)).toContain('The entries are written off.');
   for (const { batchNo } of [first!, second!]) {
@@ -91,21 +98,49 @@ test('a file is imported and matched; what is left is shown, and decided on unti
 
 test('a match is taken back for a reason, and an entry assigned', async () => {
   const html = await pages.html(PAGE, { 'x-person': 'Ada' });
-  const id = /name="match" value="(\d+)"/.exec(html)![1]!;
+  const id = /name="match"\s+value="(\d+)"/.exec(html)![1]!;
   expect(await saidOf(await send('undo', { match: id }))).toContain('Say why, in the note.');
   expect((await send('undo', { match: id, note: 'it was ours' })).status).toBe(303);
   const [entry] = await openRows();
   const assigned = await send('assign', { entry: entry!, to: 'Grace', due: '2026-12-31' });
   expect(assigned.headers.get('location')).toBe(`${PAGE}?done=assign&count=1`);
-  expect(await words()).toContain('Grace , due');
+  expect(await words()).toContain('Grace, due');
   expect(await saidOf(await send('assign', { entry: entry!, due: '2020-01-01' }))).toContain('is over');
+});
+
+test('above an amount another person approves', async () => {
+  const own = (entry: string) => ({ entry, type: 'error', note: 'x' });
+  expect(
+    await sendFile(
+      csv([
+        ['K1', '2026-03-02', 'KWD', '1.501', ''],
+        ['K2', '2026-03-02', 'KWD', '1.5', ''],
+      ]),
+      `book: kwd\n${MAPPING()}`,
+    ),
+  ).toContain('2 added');
+  const page = `/books/${merchantNo}/KWD`;
+  const post = (step: string, fields: Record<string, string>, person = 'Ada') =>
+    pages.post(page, { form_token: FORM_TOKEN, step, ...fields }, { 'x-person': person });
+  const [below, above] = ['K2', 'K1'].map((number) => own(JSON.stringify([number, 'kwd'])));
+  expect((await post('writeoff', below!)).headers.get('location')).toContain('done=writeoff');
+  expect((await post('writeoff', above!)).headers.get('location')).toContain('done=waits');
+  const html = await pages.html(page, { 'x-person': 'Ada' });
+  const match = /aria-label="Approve match (\d+)"/.exec(html)![1]!;
+  expect(await saidOf(await post('approve', { match }))).toContain('no one may approve their own decision');
+  expect((await post('approve', { match }, 'Grace')).headers.get('location')).toContain('done=approve');
+  expect(await pages.html(page, { 'x-person': 'Ada' })).not.toContain('Approve match');
 });
 
 test('what is not possible is refused with a reason, and changes nothing', async () => {
   const [entry] = await openRows();
   expect(await saidOf(await send('match', { entry: entry! }))).toMatch(/^409 .*needs entries of both sides/);
-  expect(await saidOf(await send('writeoff', { entry: entry!, note: 'x' }))).toContain('Say what is written off');
-  expect(await saidOf(await send('accept', { answer: 'USD/2026-03-02/0123456789' }))).toContain('is no answer now');
+  expect(await saidOf(await send('writeoff', { entry: entry!, note: 'x' }))).toContain(
+    'Say what is written off',
+  );
+  expect(await saidOf(await send('accept', { answer: 'USD/2026-03-02/0123456789' }))).toContain(
+    'is no answer now',
+  );
   expect(await saidOf(await send('approve', { match: '999999' }))).toContain('there is no match');
   expect((await send('nonsense')).status).toBe(400);
   expect((await send('match', { entry: 'nonsense' })).status).toBe(400);

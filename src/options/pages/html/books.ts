@@ -104,7 +104,10 @@ const formOf = (view: View, { account }: BookShown, content: Part, more: Part = 
     <input type="hidden" name="form_token" value="${view.formToken}" />${content}
   </form>`;
 
-const entryText = (view: View, { book, side, number, day, amount }: Pick<MatchEntry, 'book' | 'side' | 'number' | 'day' | 'amount'>): Html =>
+const entryText = (
+  view: View,
+  { book, side, number, day, amount }: Pick<MatchEntry, 'book' | 'side' | 'number' | 'day' | 'amount'>,
+): Html =>
   html`${book ?? view.texts.books.sides[side]} <strong>${number}</strong>, ${dayTime(view, day)},
     ${view.format.amount(amount)}`;
 
@@ -140,18 +143,27 @@ function unmatchedPart(view: View, shown: BookShown): Html {
   const { texts, format, person } = view;
   const { books } = texts;
   const { open, typed, account } = shown;
-  if (open.length === 0) return html`<h2>${books.unmatched}</h2> <p>${books.noUnmatched}</p>`;
+  if (open.length === 0)
+    return html`<h2>${books.unmatched}</h2>
+      <p>${books.noUnmatched}</p>`;
   const isOperator = person?.role === 'operator';
   const box = (one: OpenEntry): Part => {
     const value = boxOf(one);
     const isChosen = typed.chosen.includes(value);
-    return html`<input type="checkbox" name="entry" value="${value}" aria-label="${books.choose} ${one.number}" ${isChosen ? html` checked` : null} />`;
+    return html`<input
+      type="checkbox"
+      name="entry"
+      value="${value}"
+      aria-label="${books.choose} ${one.number}"
+      ${isChosen ? html` checked` : null}
+    />`;
   };
   const rows = table({ by: 'unmatched' }, open, [
     ...(isOperator ? ([[books.choose, box, 'line']] as const) : []),
     [
       books.number,
-      ({ side, number }) => (side === 'ledger' ? link(entryAddress(account.merchantNo, number), number) : number),
+      ({ side, number }) =>
+        side === 'ledger' ? link(entryAddress(account.merchantNo, number), number) : number,
       'nameId',
     ],
     [books.side, ({ side, book }) => book ?? books.sides[side], 'line'],
@@ -164,7 +176,14 @@ function unmatchedPart(view: View, shown: BookShown): Html {
         html`${owner}${when(dueOn !== null, () => html`, ${books.due} ${dayTime(view, dueOn!)}`)}`,
       'line',
     ],
-    [books.reference, ({ reference, matchRule }) => (matchRule === null ? reference : [matchRule === 'apart' ? books.rules.apart : books.waits, ' ', reference]), 'wide'],
+    [
+      books.reference,
+      ({ reference, matchRule }) =>
+        matchRule === null
+          ? reference
+          : [matchRule === 'apart' ? books.rules.apart : books.waits, ' ', reference],
+      'wide',
+    ],
   ]);
   return html`<h2 id="unmatched">${books.unmatched}</h2>
     ${when(shown.hasMore, () => html`<p>${books.shownFirst(open.length)}</p>`)}
@@ -179,8 +198,14 @@ function decisionFields({ texts: { books } }: View, { typed, operators, today }:
           <option value=""></option>
           ${operators.map((name) => html`<option>${name}</option>`)}
         </select>`;
-  return html`<p><label for="type">${books.type}</label><input id="type" name="type" maxlength="50" value="${typed.type}" /></p>
-    <p><label for="note">${books.note}</label><textarea id="note" name="note" rows="2" maxlength="1000">${typed.note}</textarea></p>
+  return html`<p>
+      <label for="type">${books.type}</label
+      ><input id="type" name="type" maxlength="50" value="${typed.type}" />
+    </p>
+    <p>
+      <label for="note">${books.note}</label
+      ><textarea id="note" name="note" rows="2" maxlength="1000">${typed.note}</textarea>
+    </p>
     <p>
       <button name="step" value="check">${books.check}</button>
       <button name="step" value="match" class="main">${books.match}</button>
@@ -217,7 +242,8 @@ function matchesPart(view: View, shown: BookShown): Part {
       [books.unmatched, ({ entries }) => listed(view, entries), 'line'],
       [
         books.differences,
-        ({ difference, differenceType }) => when(differenceType !== null, () => html`${view.format.amount(difference)} ${differenceType}`),
+        ({ difference, differenceType }) =>
+          when(differenceType !== null, () => html`${view.format.amount(difference)} ${differenceType}`),
         'number',
       ],
       ...(person?.role === 'operator' ? ([[null, forms, 'line']] as const) : []),
@@ -229,7 +255,10 @@ const importForm = (view: View, mapping: string): Html => {
   return html`<h2>${books.import}</h2>
     <form method="post" action="/books" enctype="multipart/form-data">
       <input type="hidden" name="form_token" value="${view.formToken}" />
-      <p><label for="mapping">${books.mapping}</label><textarea id="mapping" name="mapping" rows="6" cols="40" required>${mapping}</textarea></p>
+      <p>
+        <label for="mapping">${books.mapping}</label
+        ><textarea id="mapping" name="mapping" rows="6" cols="40" required>${mapping}</textarea>
+      </p>
       <p><label for="file">${books.file}</label><input id="file" name="file" type="file" required /></p>
       <p><button>${books.importButton}</button></p>
     </form>`;

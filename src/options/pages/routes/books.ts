@@ -28,7 +28,11 @@ function ownBooks(): OwnBooks {
 
 export const showBooks: MakePage = (context, asked) => shownBooks(context, asked, null);
 
-const shownBooks = async ({ db }: PagesContext, { view, person, field }: Asked, said: Said | null): Promise<string> =>
+const shownBooks = async (
+  { db }: PagesContext,
+  { view, person, field }: Asked,
+  said: Said | null,
+): Promise<string> =>
   booksPage(view, await ownBooks().counts(db, person.merchants), { said, mapping: field('mapping') ?? '' });
 
 /** Imports a file. */
@@ -54,7 +58,9 @@ export const showBook: MakePage = (context, asked) => {
   const { done } = asked.view.texts.books;
   const given = asked.query('done');
   const text =
-    given === 'assign' ? done.assign(Number(asked.query('count') ?? 1)) : new Map(Object.entries(done)).get(given ?? '');
+    given === 'assign'
+      ? done.assign(Number(asked.query('count') ?? 1))
+      : new Map(Object.entries(done)).get(given ?? '');
   return shownBook(context, asked, typeof text === 'string' ? { text, isWrong: false } : null, NOT_TYPED);
 };
 
@@ -125,13 +131,20 @@ async function step(
     ...{ db: context.db, rules: context.settings.books, now: context.now() },
     event: { by: asked.person.name, command: `books ${command}`, note: note || undefined },
   });
-  const doneAt = (done: string, count = 1): Done => ({ doneAt: `${booksAddress(account)}?done=${done}&count=${count}` });
+  const doneAt = (done: string, count = 1): Done => ({
+    doneAt: `${booksAddress(account)}?done=${done}&count=${count}`,
+  });
   const id = Number(/^\d{1,15}$/.exec(asked.field('match') ?? '')?.[0] ?? 0);
   switch (which) {
     case 'check':
       return { text: await sumsText(context, asked, account, chosen) };
     case 'accept': {
-      const match = await desk.accept(deciding('accept'), merchantNo, asked.field('answer') ?? '', type || null);
+      const match = await desk.accept(
+        deciding('accept'),
+        merchantNo,
+        asked.field('answer') ?? '',
+        type || null,
+      );
       return doneAt(match.waitsForApproval ? 'waits' : 'match');
     }
     case 'match':
@@ -140,7 +153,11 @@ async function step(
       if (isWriteOff && note === '') throw new Refused(books.noteMissing);
       if (isWriteOff && type === '') throw new Refused(books.typeMissing);
       const how = { differenceType: type || null, isWriteOff };
-      const match = await desk.match(deciding(isWriteOff ? 'writeoff' : 'accept'), namedOf(merchantNo, chosen), how);
+      const match = await desk.match(
+        deciding(isWriteOff ? 'writeoff' : 'accept'),
+        namedOf(merchantNo, chosen),
+        how,
+      );
       return doneAt(match.waitsForApproval ? 'waits' : which);
     }
     case 'undo':
@@ -152,7 +169,10 @@ async function step(
       return doneAt('approve');
     case 'assign': {
       const event = { ...deciding('assign').event, assignment: assignmentIn(context, asked, merchantNo) };
-      return doneAt('assign', await desk.assign({ ...deciding('assign'), event }, namedOf(merchantNo, chosen)));
+      return doneAt(
+        'assign',
+        await desk.assign({ ...deciding('assign'), event }, namedOf(merchantNo, chosen)),
+      );
     }
     default:
       throw new PageRefusal(400);
@@ -177,7 +197,9 @@ function namedOf(merchantNo: string, chosen: readonly string[]): Named {
 }
 
 const isBox = (value: unknown): value is [number: string, book?: string] =>
-  Array.isArray(value) && (value.length === 1 || value.length === 2) && value.every((one) => typeof one === 'string');
+  Array.isArray(value) &&
+  (value.length === 1 || value.length === 2) &&
+  value.every((one) => typeof one === 'string');
 
 /** What the chosen entries add up to. */
 async function sumsText(
@@ -187,9 +209,17 @@ async function sumsText(
   chosen: readonly string[],
 ): Promise<string> {
   const desk = await ownBooks().desk();
-  const open = await desk.open(db, today, { merchants: [merchantNo], currencies: [currency], limit: OPEN_SHOWN_MAX });
+  const open = await desk.open(db, today, {
+    merchants: [merchantNo],
+    currencies: [currency],
+    limit: OPEN_SHOWN_MAX,
+  });
   const sum = (side: OpenEntry['side']): string =>
-    open.reduce((total, one) => (one.side === side && chosen.includes(boxOf(one)) ? addAmounts(total, one.amount) : total), '0');
+    open.reduce(
+      (total, one) =>
+        one.side === side && chosen.includes(boxOf(one)) ? addAmounts(total, one.amount) : total,
+      '0',
+    );
   const [ledger, book] = [sum('ledger'), sum('book')];
   return view.texts.books.sums(ledger, book, subtractAmounts(ledger, book));
 }
@@ -197,7 +227,8 @@ async function sumsText(
 function assignmentIn({ settings }: PagesContext, { field, person, today, view }: Asked, merchantNo: string) {
   const { books } = view.texts;
   const to = field('to')?.trim() ?? person.name;
-  if (to !== person.name && !mayBeOperator(to, merchantNo, settings.access.roles)) throw new Refused(books.noPerson);
+  if (to !== person.name && !mayBeOperator(to, merchantNo, settings.access.roles))
+    throw new Refused(books.noPerson);
   const given = field('due');
   const due = given === null ? null : dayOrNull(given);
   if (given !== null && (due === null || due < today)) throw new Refused(books.dueWrong);

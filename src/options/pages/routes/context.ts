@@ -132,16 +132,20 @@ export const FILE_BYTES_MAX = 10 * 1_048_576;
 
 /** Reads forms that send a file. Its size is limited by the route. */
 export function addFileForms(server: FastifyInstance): void {
-  server.addContentTypeParser('multipart/form-data', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
-    const headers = { 'content-type': request.headers['content-type']! };
-    const form = await new Response(new Uint8Array(body), { headers }).formData().catch(() => {
-      throw new PageRefusal(400);
-    });
-    const fields: Record<string, string | SentFile> = {};
-    for (const [name, value] of form)
-      fields[name] = typeof value === 'string' ? value : { name: value.name, content: await value.bytes() };
-    return fields;
-  });
+  server.addContentTypeParser(
+    'multipart/form-data',
+    { parseAs: 'buffer' },
+    async (request: FastifyRequest, body: Buffer) => {
+      const headers = { 'content-type': request.headers['content-type']! };
+      const form = await new Response(new Uint8Array(body), { headers }).formData().catch(() => {
+        throw new PageRefusal(400);
+      });
+      const fields: Record<string, string | SentFile> = {};
+      for (const [name, value] of form)
+        fields[name] = typeof value === 'string' ? value : { name: value.name, content: await value.bytes() };
+      return fields;
+    },
+  );
 }
 
 function fileOf(body: unknown, name: string): SentFile | null {
@@ -153,7 +157,9 @@ function fileOf(body: unknown, name: string): SentFile | null {
 
 function valuesOf(body: unknown, name: string): readonly string[] {
   const given = (body as Readonly<Record<string, unknown>> | null)?.[name];
-  return [given].flat().filter((one): one is string => typeof one === 'string' && one !== '' && !one.includes(NUL));
+  return [given]
+    .flat()
+    .filter((one): one is string => typeof one === 'string' && one !== '' && !one.includes(NUL));
 }
 
 function valueOf(values: unknown, name: string): string | null {
