@@ -270,7 +270,7 @@ function historicalDaysText(
 }
 
 /** `CNY: 3 entries only in the ledger, 2 only in own books, the oldest of 2026-03-01`. */
-export function ownBooksText({ currency, ledger, book, oldest, waiting, isChanged }: UnmatchedCount): string {
+function ownBooksText({ currency, ledger, book, oldest, waiting, isChanged }: UnmatchedCount): string {
   const open =
     oldest === null
       ? 'all entries are matched'

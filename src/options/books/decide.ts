@@ -16,7 +16,7 @@ import type { DecidedMatch, ListedMatch, MatchOrigin, Named } from '../../ledger
 import type { Deciding } from '../option.ts';
 
 /** Most entries of one decision. */
-export const DECIDED_MAX = 500;
+const DECIDED_MAX = 500;
 /** Most characters of its note. */
 export const NOTE_CHARACTERS_MAX = 1_000;
 
@@ -130,7 +130,7 @@ async function storeMatch(
   return id;
 }
 
-export const matchSubject = (merchantNo: string, id: number): string => `${merchantNo} match ${id}`;
+const matchSubject = (merchantNo: string, id: number): string => `${merchantNo} match ${id}`;
 
 /** Who decides waits for a matching, and keeps others from one. */
 const inBooks = <Result>(db: Db, merchantNo: string, work: (trx: Trx) => Promise<Result>): Promise<Result> =>

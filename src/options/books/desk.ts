@@ -1,4 +1,5 @@
 /** Own books as the pages work on them. */
+import { Readable } from 'node:stream';
 import { unknownMerchant } from '../../cli/flags.ts';
 import { knownMerchants } from '../../store/merchants.ts';
 import { UsageError } from '../../run/verdict/exit-codes.ts';
@@ -48,9 +49,7 @@ async function takeIn({ db, rules, now, event }: Deciding, file: BookFile): Prom
   // A query would read what this server may read.
   if (mapping.format === 'query')
     throw new UsageError('a query is imported by `daybook books import`, not here.');
-  const stdin = (async function* () {
-    yield content;
-  })();
+  const stdin = Readable.from([content]) as AsyncIterable<Uint8Array>;
   const source = openSource(mapping, { path: '-', env: {}, stdin, isInsecureAllowed: false });
   const report = await importBook(db, {
     ...{ mapping, source: { ...source, name }, from: undefined, to: undefined, isDryRun: false },

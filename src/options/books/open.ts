@@ -19,7 +19,7 @@ export const subjectOf = ({
   book === null ? `${merchantNo} ledger ${number}` : `${merchantNo} own ${book} ${number}`;
 
 /** Rows of book_match_entry that count as unmatched, with the match that they wait in. */
-export const openRows = (accounts: AccountFilter): RawBuilder<unknown> => sql`(
+const openRows = (accounts: AccountFilter): RawBuilder<unknown> => sql`(
   SELECT entry.*, NULL::text AS rule FROM book_match_entry AS entry
   WHERE entry.match_id IS NULL AND ${ofAccounts(accounts, 'entry')}
   UNION ALL

@@ -35,7 +35,7 @@ beforeAll(async () => {
     .map(({ batchNo, busiDate, inAmount, outAmount }) => ({
       batchNo,
       day: busiDate.slice(0, 10),
-      amount: inAmount === null ? `-${outAmount}` : String(inAmount),
+      amount: inAmount === null ? `-${outAmount}` : inAmount,
     }));
 });
 afterAll(async () => {

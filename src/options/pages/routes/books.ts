@@ -123,7 +123,7 @@ async function step(
 ): Promise<Done> {
   const { books } = asked.view.texts;
   const { merchantNo } = account;
-  const which = asked.field('step');
+  const which = asked.field('step') ?? '';
   const desk = await ownBooks().desk();
   if (note.length > NOTE_CHARACTERS_MAX) throw new Refused(books.noteLong(NOTE_CHARACTERS_MAX));
   if (type !== '' && !TYPE.test(type)) throw new Refused(books.typeWrong);

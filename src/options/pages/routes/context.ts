@@ -137,6 +137,8 @@ export function addFileForms(server: FastifyInstance): void {
     { parseAs: 'buffer' },
     async (request: FastifyRequest, body: Buffer) => {
       const headers = { 'content-type': request.headers['content-type']! };
+      // It holds the form in memory, which the route limits to a few MB.
+      // oxlint-disable-next-line typescript/no-deprecated
       const form = await new Response(new Uint8Array(body), { headers }).formData().catch(() => {
         throw new PageRefusal(400);
       });

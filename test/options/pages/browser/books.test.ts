@@ -39,7 +39,7 @@ describe.skipIf(skipped)(skipped ? 'own books (skipped: no Chromium)' : 'own boo
       };
       const entries = stage.sandbox.entriesOf(merchantNo).filter((one) => one.currency === currency);
       const amountOf = ({ inAmount, outAmount }: (typeof entries)[number]) =>
-        inAmount === null ? `-${outAmount}` : String(inAmount);
+        inAmount === null ? `-${outAmount}` : inAmount;
       // Recorded twice on the day, and one that names it: two answers.
       const rows = entries.map((one, nth) => [
         `N${nth}`,
