@@ -149,7 +149,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
     'TEMPORARY: database',
     'UPDATE: book_import (added, changed, content_sha256, first_day, last_day, returned, rows_read, unreadable, withdrawn), ' +
       'book_unreadable (answered_import_id), installation (clock_off, clock_off_at, id, nights_checked_at, runs_checked_at, store_turn, store_turn_next), month_close (reopened_event_id, signature)',
-    'USAGE: backfill_number, range_number, repeat_number, schema daybook_queue, schema public',
+    'USAGE: backfill_number, book_match_id_seq, range_number, repeat_number, schema daybook_queue, schema public',
   ],
   daybook_prune: [
     'DELETE, SELECT: task',
