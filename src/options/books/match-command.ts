@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { answer, collect } from '../../cli/context.ts';
 import { unknownMerchant } from '../../cli/flags.ts';
-import { counted, lines, table } from '../../cli/output/text.ts';
+import { counted, lines, listTable } from '../../cli/output/text.ts';
 import { MATCH_RULES } from '../../ledger/match-rules.ts';
 import { mostSevere } from '../../run/verdict/exit-codes.ts';
 import type { MatchedByRule } from './figures.ts';
@@ -69,7 +69,7 @@ function merchantText({
     `merchant ${merchantNo}: ${counted(report.days, 'day')} changed`,
     rows.length === 0
       ? 'nothing is matched'
-      : table(rows, {
+      : listTable(rows, {
           rule: ({ rule }) => rule,
           '>matches': ({ matches }) => matches,
           '>entries': ({ entries }) => entries,
