@@ -25,15 +25,19 @@ const entries = (texts: readonly string[]): SmallEntry[] =>
     return { number: number!, day: Number(day), amount: amount!, keys };
   });
 
-const proposed = async (ledger: readonly string[], book: readonly string[], [from, to] = [0, 30]) => {
+const proposed = async (
+  ledger: readonly string[],
+  book: readonly string[],
+  [from, to]: readonly [number, number] = [0, 30],
+) => {
   await writeLedger(database.db, entries(ledger));
   await writeBook(database.db, entries(book));
   await matchBooks(database.db, { merchantNo: MERCHANT_NO, rules: RULES, now: NOW });
   const asked = {
     merchantNo: MERCHANT_NO,
     currency: 'CNY',
-    from: dayOf(from!),
-    to: dayOf(to!),
+    from: dayOf(from),
+    to: dayOf(to),
     rules: RULES,
   };
   return (await proposals(database.db, asked)).map(({ rule, reason, candidates }) => ({
