@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { answer, collect } from '../../cli/context.ts';
 import { unknownMerchant } from '../../cli/flags.ts';
 import { counted, lines, listTable } from '../../cli/output/text.ts';
-import { MATCH_RULES } from '../../ledger/match-rules.ts';
+import { MATCH_RULES } from '../../ledger/own-books.ts';
 import { mostSevere } from '../../run/verdict/exit-codes.ts';
 import type { MatchedByRule } from './figures.ts';
 import type { MatchedMerchant } from './match-merchants.ts';
