@@ -7,6 +7,7 @@ import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { type BenchFlags, FlagsWrong, readFlags, usage } from './flags.ts';
 import { meets, type Bench, type Measure, type Measured, type MemoryPeak } from './measure.ts';
+import { books } from './measures/books.ts';
 import { calls } from './measures/calls.ts';
 import { chain } from './measures/chain.ts';
 import { downloads } from './measures/downloads.ts';
@@ -47,6 +48,7 @@ const MEASURES: readonly Measure[] = [
   notifications,
   pages,
   downloads,
+  books,
 ];
 const RESULTS = fileURLToPath(new URL('./results/', import.meta.url));
 

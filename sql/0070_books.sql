@@ -49,7 +49,7 @@ CREATE TABLE book_entry (
 );
 CREATE UNIQUE INDEX book_entry_number ON book_entry (merchant_no, book, number);
 CREATE INDEX book_entry_on_day ON book_entry (merchant_no, currency, day) WHERE withdrawn_import_id IS NULL;
-CREATE INDEX book_entry_keys ON book_entry USING gin (reference_keys) WHERE withdrawn_import_id IS NULL AND reference_keys <> '{}';
+CREATE INDEX book_entry_keys ON book_entry USING gin (reference_keys) WITH (fastupdate = off) WHERE withdrawn_import_id IS NULL AND reference_keys <> '{}';
 
 CREATE TABLE book_match (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

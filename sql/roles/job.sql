@@ -18,7 +18,7 @@ GRANT SELECT, INSERT, UPDATE ON
   lateness_count, run, task, lease, merchant,
   reference_list, reference_item, platform_hold
 TO daybook_job;
-GRANT USAGE ON SEQUENCE range_number, backfill_number, repeat_number TO daybook_job;
+GRANT USAGE ON SEQUENCE range_number, backfill_number, repeat_number, book_match_id_seq TO daybook_job;
 -- Audit events and check values of keys are added and never changed.
 REVOKE INSERT ON audit_event FROM daybook_job;
 GRANT SELECT, INSERT (at, by_whom, command, subject, note, assigned_to, due_on) ON audit_event TO daybook_job;

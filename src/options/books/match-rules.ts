@@ -209,19 +209,25 @@ const certainSums = (days: number): RawBuilder<unknown> => sql`
       AND NOT bool_or(EXISTS (SELECT FROM bk_window WHERE is_unsearched AND (bk_window.currency, bk_window.is_book) =
         (bk_open.currency, NOT bk_open.is_book) AND bk_window.day BETWEEN bk_open.day - ${days}::int AND bk_open.day + ${days}::int)))`;
 
-/** One and one of the other side's entries within the days and the tolerance, on the side of a fee, where neither has another candidate. */
-const byTolerance = (rules: MatchRules, days: number): readonly RawBuilder<unknown>[] => [
-  sql`CREATE TEMPORARY TABLE bk_edge ON COMMIT DROP AS
-    WITH free AS (
-      SELECT bk_open.* FROM bk_open WHERE NOT EXISTS (SELECT FROM bk_made WHERE row_id = id)
-        AND currency IN (SELECT currency FROM ${toleranceRows(rules)})
-    )
-    SELECT own.id AS book_id, ledger.id AS ledger_id, own.amount <> ledger.amount AS differs FROM free AS own
-    JOIN ${toleranceRows(rules)} ON tolerance.currency = own.currency
+/** For each row that is left and has no equal one: the rows of the other side within the days and the tolerance. */
+const edgesOf = (rules: MatchRules, days: number, isBook: boolean): RawBuilder<unknown> => {
+  const within = isBook
+    ? sql`other.amount BETWEEN one.amount - tolerance.max AND one.amount`
+    : sql`other.amount BETWEEN one.amount AND one.amount + tolerance.max`;
+  return sql`
+    SELECT ${isBook ? sql`one.id, other.id` : sql`other.id, one.id`}, one.amount <> other.amount
+    FROM bk_open AS one JOIN ${toleranceRows(rules)} ON tolerance.currency = one.currency
     CROSS JOIN generate_series(-${sql.lit(days)}, ${sql.lit(days)}) AS apart (days)
-    JOIN free AS ledger ON NOT ledger.is_book AND ledger.currency = own.currency AND ledger.day = own.day + apart.days
-      AND ledger.amount BETWEEN own.amount - tolerance.max AND own.amount AND sign(ledger.amount) = sign(own.amount)
-    WHERE own.is_book AND ${uses(rules, 'tolerance')}`,
+    JOIN bk_open AS other ON (other.currency, other.is_book, other.day) = (one.currency, ${!isBook}, one.day + apart.days) AND ${within}
+      AND sign(other.amount) = sign(one.amount)
+    WHERE one.is_book = ${isBook} AND NOT one.has_equal AND ${uses(rules, 'tolerance')}
+      AND NOT EXISTS (SELECT FROM bk_made WHERE row_id = one.id) AND NOT EXISTS (SELECT FROM bk_made WHERE row_id = other.id)`;
+};
+
+/** One and one within the days and the tolerance, on the side of a fee, where neither has another candidate. */
+const byTolerance = (rules: MatchRules, days: number): readonly RawBuilder<unknown>[] => [
+  sql`CREATE TEMPORARY TABLE bk_edge (book_id int, ledger_id int, differs boolean) ON COMMIT DROP`,
+  sql`INSERT INTO bk_edge ${edgesOf(rules, days, true)} UNION ${edgesOf(rules, days, false)}`,
   sql`INSERT INTO bk_made
     SELECT unnest(ARRAY[ledger_id, book_id]), ledger_id, 'tolerance' FROM (
       SELECT *, count(*) OVER (PARTITION BY book_id) AS of_book, count(*) OVER (PARTITION BY ledger_id) AS of_ledger FROM bk_edge

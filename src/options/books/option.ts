@@ -21,4 +21,13 @@ export const books: Option = {
     figures: async (...asked) => (await import('./report.ts')).ownBooks.figures(...asked),
     desk: async () => (await import('./desk.ts')).desk,
   },
+  jobs: [
+    {
+      name: 'books',
+      what: 'own books matched with the ledger, after the night; nothing where no merchant has any',
+      when: (schedule) => schedule.nightly,
+      isLedger: false,
+      run: async (app, due) => (await import('./match-merchants.ts')).executeMatchJob(app, due),
+    },
+  ],
 };

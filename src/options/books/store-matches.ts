@@ -150,7 +150,7 @@ async function reportUndone({ trx, merchantNo }: Scope, now: Date, runId: number
 export interface Stored {
   readonly made: readonly { readonly rule: string; readonly matches: number }[];
   readonly undone: Undone;
-  /** Entries that were looked at. */
+  /** Entries that were read. */
   readonly entries: number;
 }
 

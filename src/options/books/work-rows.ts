@@ -208,7 +208,7 @@ const lastRow = async (trx: Trx): Promise<number> =>
   (await rowOf(trx)<{ last: number }>`SELECT coalesce(max(id), 0) AS last FROM bk_row`).last;
 
 /**
- * Adds the entries that are left around those whose being left changed, for the rules that look at other amounts. `bk_zone` has the
+ * Adds the entries that are left around those whose being left changed, for the rules that compare other amounts. `bk_zone` has the
  * days on which such a rule may decide anew.
  */
 export async function loadLeft(scope: Scope, isLeft: RawBuilder<boolean>): Promise<void> {
