@@ -1,16 +1,16 @@
 /** The match card: what became of each fault, as a table and as a page. The page is never edited by hand. */
 import { table } from '../../../../src/cli/output/text.ts';
 import { FAULT_NAMES, FAULTS } from '../../../../src/options/sandbox/own-books.ts';
-import type { Played, Told } from './play.ts';
+import type { Played, JudgedTruth } from './play.ts';
 
 const COLUMNS = ['fault', 'truths', 'one answer', 'of these matched', 'matched', 'proposed', 'open', 'wrong'];
 
-const rowOf = (name: string, truths: readonly Told[]): string[] => {
-  const count = (isMeant: (told: Told) => boolean): number => truths.filter(isMeant).length;
+const rowOf = (name: string, truths: readonly JudgedTruth[]): string[] => {
+  const count = (isMeant: (truth: JudgedTruth) => boolean): number => truths.filter(isMeant).length;
   const withAnswer = count(({ hasAnswer }) => hasAnswer);
   const right = count(({ hasAnswer, ending }) => hasAnswer && ending === 'matched');
   const endings = (['matched', 'proposed', 'open', 'wrong'] as const).map((ending) =>
-    count((told) => told.ending === ending),
+    count((truth) => truth.ending === ending),
   );
   return [
     name,

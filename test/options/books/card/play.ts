@@ -23,7 +23,7 @@ const SCALE = 3;
 export type Ending = 'matched' | 'proposed' | 'open' | 'wrong';
 
 /** What became of one truth. */
-export interface Told {
+export interface JudgedTruth {
   readonly fault: Truth['fault'];
   readonly ending: Ending;
   /** The rules have one answer for it, and it is this truth. */
@@ -40,7 +40,7 @@ interface Coincidence {
 export interface Played {
   readonly seed: number;
   readonly nth: number;
-  readonly truths: readonly Told[];
+  readonly truths: readonly JudgedTruth[];
   /** What must not be: a match with another explanation, one that was missed, a day whose figures do not explain themselves. */
   readonly problems: readonly string[];
   /** Wrong matches that are the only explanation there is by the rules. */
