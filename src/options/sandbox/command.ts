@@ -116,7 +116,7 @@ function addBooksCommand(sandbox: Command): void {
         throw new UsageError(`the scenario has no merchant ${merchant}; --merchant can be ${known}.`);
       }
       const { merchantNo, currencies } = owner;
-      const [{ generateLedger }, { bookedEntries, ownBook, ownBookCsv, ownBookMap }] = await Promise.all([
+      const [{ bookedEntries, generateLedger }, { ownBook, ownBookCsv, ownBookMap }] = await Promise.all([
         import('./ledger.ts'),
         import('./own-books.ts'),
       ]);
@@ -136,7 +136,7 @@ function addBooksCommand(sandbox: Command): void {
         text: lines(
           `${counted(book.rows.length, 'row', 'rows')} of ${merchantNo} are in ${csv}; what is wrong on purpose is in ${truth}.`,
           '',
-          `  npx daybook books import ${shellWord(csv!)} --map ${shellWord(map!)}`,
+          `  npx daybook books import ${shellWord(csv!)} --map ${shellWord(map!)} --by you`,
           '  npx daybook books match',
         ),
       });

@@ -116,6 +116,30 @@ export function generateLedger(
   return entries;
 }
 
+/** An entry of the ledger, as the merchant knows of it. */
+export interface BookedEntry {
+  readonly batchNo: string;
+  readonly currency: string;
+  readonly type: string;
+  /** In minor units, a credit above zero. */
+  readonly units: bigint;
+  readonly bookedMs: number;
+}
+
+/** The entries that the platform shows for good by now. Those that no client can book are left out. */
+export const bookedEntries = (entries: readonly SandboxEntry[], nowMs: number): BookedEntry[] =>
+  entries
+    .filter(
+      ({ inAmount, outAmount, bookedMs, visibleFromMs, visibleUntilMs }) =>
+        (inAmount === null) !== (outAmount === null) &&
+        Math.max(bookedMs, visibleFromMs) <= nowMs &&
+        visibleUntilMs === Number.POSITIVE_INFINITY,
+    )
+    .map(({ batchNo, currency, busiType, inAmount, outAmount, bookedMs }) => {
+      const size = unitsOf((inAmount ?? outAmount)!, minorUnitsOf(currency));
+      return { batchNo, currency, type: busiType, units: inAmount === null ? -size : size, bookedMs };
+    });
+
 function plant(entry: SandboxEntry, one: Planted): void {
   if (one.what === 'missing') entry.visibleFromMs = Number.POSITIVE_INFINITY;
   if (one.what === 'late') entry.visibleFromMs = Date.parse(one.appears);

@@ -5,13 +5,16 @@
 import { stringify } from 'csv-stringify/sync';
 import { offsetMs } from '../../ledger/business-day.ts';
 import { fromScaled } from '../../ledger/money.ts';
-import { below, seeded, unitsOf, type Random, type SandboxEntry } from './ledger.ts';
+import { below, seeded, type BookedEntry, type Random } from './ledger.ts';
 import { minorUnitsOf } from './scenario.ts';
 
 /** Each fault with the share of entries that have it, unless others are asked for, and what it is. */
 export const FAULTS = {
   missing: { share: 0.02, about: 'the book has no row for the entry' },
-  unpaid: { share: 0.01, about: 'a row at a price of other entries, for which the ledger has none' },
+  unpaid: {
+    share: 0.01,
+    about: 'a row at a price that other entries have, too, for which the ledger has none',
+  },
   doubled: { share: 0.02, about: 'the row is there twice, under two numbers' },
   swapped: { share: 0.01, about: 'a credit recorded as a debit, or the other way round' },
   fee: { share: 0.03, about: 'the row has the amount before a fee' },
@@ -22,16 +25,6 @@ export const FAULTS = {
 } as const;
 export type Fault = keyof typeof FAULTS;
 export const FAULT_NAMES = Object.keys(FAULTS) as readonly Fault[];
-
-/** An entry of the ledger, as the merchant knew of it. */
-export interface BookedEntry {
-  readonly batchNo: string;
-  readonly currency: string;
-  readonly type: string;
-  /** In minor units, a credit above zero. */
-  readonly units: bigint;
-  readonly bookedMs: number;
-}
 
 /** A row of the book: its columns, in order. */
 export interface OwnRow {
@@ -70,6 +63,7 @@ export interface OwnBookOptions {
   readonly feeMax: number;
 }
 
+const DAY_MS = 86_400_000;
 const MANY_MAX = 6;
 /** Parts of one payout are at most this far apart. */
 const APART_DAYS_MAX = 2;
@@ -79,24 +73,11 @@ const MERGED_MIN = 100n;
 /** An amended amount differs by more than a fee: from this many times the largest fee on. */
 const AMENDED_FEES = 3;
 
-/** The entries that the platform shows for good by now. Those that no client can book are left out. */
-export const bookedEntries = (entries: readonly SandboxEntry[], nowMs: number): BookedEntry[] =>
-  entries
-    .filter(
-      ({ inAmount, outAmount, bookedMs, visibleFromMs, visibleUntilMs }) =>
-        (inAmount === null) !== (outAmount === null) &&
-        Math.max(bookedMs, visibleFromMs) <= nowMs &&
-        visibleUntilMs === Number.POSITIVE_INFINITY,
-    )
-    .map(({ batchNo, currency, busiType, inAmount, outAmount, bookedMs }) => {
-      const size = unitsOf((inAmount ?? outAmount)!, minorUnitsOf(currency));
-      return { batchNo, currency, type: busiType, units: inAmount === null ? -size : size, bookedMs };
-    });
-
 /** The merchant's own book of these entries, which may be of several currencies. */
 export function ownBook(entries: readonly BookedEntry[], options: OwnBookOptions): OwnBook {
   const random = seeded(`${options.seed} own book`);
   const ordered = [...entries].sort((a, b) => a.bookedMs - b.bookedMs);
+  const pricesOf = repeatedAmounts(ordered);
   const used = new Set<string>();
   const rows: OwnRow[] = [];
   const truth: Truth[] = [];
@@ -120,7 +101,8 @@ export function ownBook(entries: readonly BookedEntry[], options: OwnBookOptions
     const fault = isTooSmall || (drawn === 'split' && later.length === 0) ? 'none' : drawn;
     for (const one of [entry, ...later]) used.add(one.batchNo);
     const isNamed = random() < options.references;
-    truth.push(...recorded({ entry, later, fault, isNamed, ordered, options, random, write }));
+    const prices = pricesOf.get(entry.currency) ?? [];
+    truth.push(...recorded({ entry, later, fault, isNamed, prices, options, random, write }));
   });
   return { rows, truth };
 }
@@ -137,7 +119,8 @@ interface Recording {
   readonly later: readonly BookedEntry[];
   readonly fault: Fault | 'none';
   readonly isNamed: boolean;
-  readonly ordered: readonly BookedEntry[];
+  /** Amounts in its currency that several entries have. */
+  readonly prices: readonly bigint[];
   readonly options: OwnBookOptions;
   readonly random: Random;
   readonly write: Write;
@@ -145,25 +128,17 @@ interface Recording {
 
 /** Writes the rows of an entry with its fault. */
 function recorded(recording: Recording): Truth[] {
-  const { entry, later, fault, isNamed, ordered, options, random, write } = recording;
+  const { entry, later, fault, isNamed, prices, options, random, write } = recording;
   const { units } = entry;
   const entries = [entry, ...later].map(({ batchNo }) => batchNo);
   const of = isNamed ? entries : [];
-  const as = (rows: readonly string[], what: Truth['fault'] = fault): Truth => ({
-    fault: what,
-    rows,
-    entries,
-  });
+  const as = (rows: string[], what: Truth['fault'] = fault): Truth => ({ fault: what, rows, entries });
   switch (fault) {
     case 'missing':
       return [as([])];
     case 'unpaid': {
-      const others = ordered.filter(({ currency }) => currency === entry.currency);
-      const price = others[below(random, others.length)]!.units;
-      return [
-        as([write(entry, { of })], 'none'),
-        { fault, rows: [write(entry, { units: price })], entries: [] },
-      ];
+      const row = { units: prices[below(random, prices.length)] ?? BigInt(500 + below(random, 1_000_000)) };
+      return [as([write(entry, { of })], 'none'), { fault, rows: [write(entry, row)], entries: [] }];
     }
     case 'doubled': {
       const first = write(entry, { of });
@@ -181,24 +156,28 @@ function recorded(recording: Recording): Truth[] {
       const days = (1 + below(random, LATE_DAYS_MAX)) * (random() < 0.5 ? -1 : 1);
       return [as([write(entry, { days, of })])];
     }
-    case 'merged':
-      return [
-        as(
-          partsOf(units, random).map((part) =>
-            write(entry, { units: part, days: -below(random, APART_DAYS_MAX + 1), of }),
-          ),
-        ),
-      ];
+    case 'merged': {
+      const days = (): number => -below(random, APART_DAYS_MAX + 1);
+      return [as(partsOf(units, random).map((part) => write(entry, { units: part, days: days(), of })))];
+    }
     case 'split':
       return [as([write(entry, { units: later.reduce((sum, one) => sum + one.units, units), of })])];
     case 'amended': {
-      const change =
-        BigInt(AMENDED_FEES * options.feeMax + below(random, 5_000)) * (random() < 0.5 ? -1n : 1n);
-      return [as([write(entry, { units: units + change, of })])];
+      const change = BigInt(AMENDED_FEES * options.feeMax + below(random, 5_000));
+      return [as([write(entry, { units: random() < 0.5 ? units - change : units + change, of })])];
     }
     case 'none':
       return [as([write(entry, { of })])];
   }
+}
+
+/** By currency the amounts that more than one entry has: the prices of what the merchant sells. */
+function repeatedAmounts(entries: readonly BookedEntry[]): ReadonlyMap<string, bigint[]> {
+  const repeated = [...Map.groupBy(entries, ({ currency, units }) => `${currency} ${units}`).values()]
+    .filter(({ length }) => length > 1)
+    .map(([first]) => first!);
+  const byCurrency = Map.groupBy(repeated, ({ currency }) => currency);
+  return new Map([...byCurrency].map(([currency, of]) => [currency, of.map(({ units }) => units)]));
 }
 
 function drawFault(random: Random, shares: Partial<Readonly<Record<Fault, number>>>): Fault | 'none' {
@@ -221,7 +200,7 @@ function splitOf(
   const count = 1 + below(random, MANY_MAX - 1);
   const found: BookedEntry[] = [];
   for (const one of ordered.slice(at + 1)) {
-    if (found.length === count || one.bookedMs - first.bookedMs > APART_DAYS_MAX * 86_400_000) break;
+    if (found.length === count || one.bookedMs - first.bookedMs > APART_DAYS_MAX * DAY_MS) break;
     if (one.currency === first.currency && one.units > 0n === first.units > 0n && !used.has(one.batchNo))
       found.push(one);
   }
@@ -231,14 +210,18 @@ function splitOf(
 /** Two to six parts of an amount, of its sign. */
 function partsOf(units: bigint, random: Random): bigint[] {
   const count = 2 + below(random, MANY_MAX - 1);
-  const weights = Array.from({ length: count }, () => BigInt(1 + below(random, 1_000)));
+  const weights = Array.from({ length: count }, () => BigInt(100 + below(random, 900)));
   const total = weights.reduce((sum, weight) => sum + weight, 0n);
   const parts = weights.slice(1).map((weight) => (units * weight) / total);
   return [units - parts.reduce((sum, part) => sum + part, 0n), ...parts];
 }
 
-const localTime = (ms: number, days: number, zone: string): string =>
-  new Date(ms + offsetMs(zone, ms) + days * 86_400_000).toISOString().slice(0, 19).replace('T', ' ');
+/** The entry's own time; on another day noon, as clocks never skip that. */
+function localTime(ms: number, days: number, zone: string): string {
+  const local = ms + offsetMs(zone, ms) + days * DAY_MS;
+  const [day, time] = new Date(local).toISOString().slice(0, 19).split('T');
+  return `${day!} ${days === 0 ? time! : '12:00:00'}`;
+}
 
 function referenceText(batchNos: readonly string[], random: Random): string {
   const order = `PO-${10_000 + below(random, 90_000)}`;

@@ -7,14 +7,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { dayOf } from '../../../src/ledger/business-day.ts';
 import { toScaled } from '../../../src/ledger/money.ts';
-import { generateLedger } from '../../../src/options/sandbox/ledger.ts';
-import {
-  bookedEntries,
-  FAULT_NAMES,
-  ownBook,
-  ownBookCsv,
-  type Truth,
-} from '../../../src/options/sandbox/own-books.ts';
+import { bookedEntries, generateLedger } from '../../../src/options/sandbox/ledger.ts';
+import { FAULT_NAMES, ownBook, ownBookCsv, type Truth } from '../../../src/options/sandbox/own-books.ts';
 import { scenarioSchema } from '../../../src/options/sandbox/scenario.ts';
 import { daybook } from '../../cli/daybook.ts';
 
@@ -139,7 +133,7 @@ describe('daybook sandbox books', () => {
         'rows' | 'csv' | 'map' | 'truth',
         string
       >;
-      const read = parse(await readFile(csv, 'utf8'), { columns: true }) as { readonly number: string }[];
+      const read = parse<{ readonly number: string }>(await readFile(csv, 'utf8'), { columns: true });
       expect(read).toHaveLength(Number(rows));
       expect(await readFile(map, 'utf8')).toContain('merchant: "SANDBOX-10001"');
       const known = (JSON.parse(await readFile(truth, 'utf8')) as Truth[]).flatMap((one) => one.rows);

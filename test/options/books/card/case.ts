@@ -2,13 +2,13 @@
 import { dayOf, daysFromTo, addDays, dayWindow, offsetMs } from '../../../../src/ledger/business-day.ts';
 import { fromScaled } from '../../../../src/ledger/money.ts';
 import type { MatchRule, MatchRules } from '../../../../src/options/books/types.ts';
-import { below, seeded, type Random } from '../../../../src/options/sandbox/ledger.ts';
-import { ownBook, type BookedEntry, type OwnBook } from '../../../../src/options/sandbox/own-books.ts';
+import { below, seeded, type BookedEntry, type Random } from '../../../../src/options/sandbox/ledger.ts';
+import { ownBook, type OwnBook } from '../../../../src/options/sandbox/own-books.ts';
 import { minorUnitsOf } from '../../../../src/options/sandbox/scenario.ts';
 import type { LedgerEntry } from '../../../../src/ledger/entry.ts';
 import type { OracleRules, Piece } from './oracle.ts';
 
-export const RULES: readonly MatchRule[] = ['reference', 'same-day', 'near-day', 'sum', 'tolerance'];
+const RULES: readonly MatchRule[] = ['reference', 'same-day', 'near-day', 'sum', 'tolerance'];
 const ZONES = ['Asia/Shanghai', 'Europe/Berlin', 'America/New_York'];
 const CURRENCIES = ['USD', 'EUR', 'USD', 'JPY', 'KWD'];
 const TYPES = ['PAYOUT', 'SETTLE', 'REFUND'];

@@ -180,12 +180,8 @@ function solutionsOf(pieces: readonly Piece[], rules: OracleRules) {
       for (const piece of [target, ...candidates]) unsearched.add(piece);
       continue;
     }
-    for (const subset of subsetsOf(candidates, rules.sumEntriesMax))
-      if (subset.length > 1 && sumOf(subset) === target.units)
-        solutions.push({
-          group: [target, ...subset],
-          isChance: isChance(subset.length, candidates, target),
-        });
+    for (const subset of subsetsOf(candidates, target.units, rules.sumEntriesMax))
+      solutions.push({ group: [target, ...subset], isChance: isChance(subset.length, candidates, target) });
   }
   return { solutions, unsearched };
 }
@@ -203,10 +199,19 @@ function isChance(size: number, candidates: readonly Piece[], target: Piece): bo
 
 const gcd = (a: number, b: number): number => (b === 0 ? a : gcd(b, a % b));
 
-function* subsetsOf(pieces: readonly Piece[], most: number): Generator<Piece[]> {
-  if (most === 0) return;
-  for (const [at, piece] of pieces.entries()) {
-    yield [piece];
-    for (const more of subsetsOf(pieces.slice(at + 1), most - 1)) yield [piece, ...more];
-  }
+/** Every subset of two to `most` of the entries that has the sum. Each one is tried. */
+function subsetsOf(pieces: readonly Piece[], sum: number, most: number): Piece[][] {
+  const found: Piece[][] = [];
+  const chosen: Piece[] = [];
+  const visit = (from: number, left: number): void => {
+    if (left === 0 && chosen.length > 1) found.push([...chosen]);
+    if (chosen.length === most) return;
+    for (let at = from; at < pieces.length; at += 1) {
+      chosen.push(pieces[at]!);
+      visit(at + 1, left - pieces[at]!.units);
+      chosen.pop();
+    }
+  };
+  visit(0, sum);
+  return found;
 }

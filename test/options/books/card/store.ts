@@ -7,8 +7,7 @@ import type { Piece } from './oracle.ts';
 const NOW = new Date('2026-05-01T00:00:00Z');
 
 /** `2026-03-01` and the days after it, of a day's number. */
-export const dayText = (day: number): string =>
-  new Date(Date.UTC(2026, 2, 1 + day)).toISOString().slice(0, 10);
+const dayText = (day: number): string => new Date(Date.UTC(2026, 2, 1 + day)).toISOString().slice(0, 10);
 
 /** Stores the entries of both sides as reading and importing leave them. Amounts have two decimals. */
 export async function storePieces(db: Db, merchantNo: string, pieces: readonly Piece[]): Promise<void> {
