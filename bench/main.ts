@@ -13,6 +13,7 @@ import { downloads } from './measures/downloads.ts';
 import { formats } from './measures/formats.ts';
 import { latency } from './measures/latency.ts';
 import { memory } from './measures/memory.ts';
+import { monthEnd } from './measures/month-end.ts';
 import { merchants } from './measures/merchants.ts';
 import { merchantsHistory } from './measures/merchants-history.ts';
 import { merchantsLatency } from './measures/merchants-latency.ts';
@@ -46,6 +47,7 @@ const MEASURES: readonly Measure[] = [
   workersMany,
   notifications,
   pages,
+  monthEnd,
   downloads,
 ];
 const RESULTS = fileURLToPath(new URL('./results/', import.meta.url));

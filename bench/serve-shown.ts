@@ -19,11 +19,13 @@ const {
   key,
   folder,
   now: at,
+  env = {},
 } = givenInput() as {
   databaseUrl: string;
   key: string;
   folder: string;
   now?: string;
+  env?: Record<string, string>;
 };
 const settings = loadSettings({
   env: {
@@ -38,6 +40,7 @@ const settings = loadSettings({
     DAYBOOK_ACCESS_PROXIES: '127.0.0.1',
     DAYBOOK_ACCESS_ROLES: '{"*":"viewer"}',
     ...(at !== undefined && { DAYBOOK_NOW: at }),
+    ...env,
   },
   readFile: () => '',
 });
