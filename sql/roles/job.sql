@@ -15,7 +15,7 @@ GRANT UPDATE (id, clock_off_at, clock_off, nights_checked_at, runs_checked_at, s
 -- Entries, their versions, statements and runs are never deleted.
 GRANT SELECT, INSERT, UPDATE ON
   ledger_entry, ledger_entry_version, quarantined_entry, certified_span, account_day, day_entries, ledger_cursor, continuity_break, statement, artifact,
-  lateness_count, run, task, lease, merchant,
+  lateness_count, run, task, lease, merchant, account_name,
   reference_list, reference_item, platform_hold
 TO daybook_job;
 GRANT USAGE ON SEQUENCE range_number, backfill_number, repeat_number TO daybook_job;

@@ -101,7 +101,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
   // The functions of the queue have no more rights than who calls them.
   '': ['CONNECT: database', 'EXECUTE: functions of daybook_queue', 'USAGE: schema public'],
   daybook_read_only: [
-    'SELECT: absent_entry, account_day, alert, alert_condition, alert_delivery, artifact, audit_event, certified_span, ' +
+    'SELECT: absent_entry, account_day, account_name, alert, alert_condition, alert_delivery, artifact, audit_event, certified_span, ' +
       'changed_day, continuity_break, day_entries, daybook_account_days, daybook_coverage, daybook_open_breaks, ' +
       'daybook_queue.job, daybook_statements, event, installation, kysely_migration, lateness_count, lease, ledger_cursor, ' +
       'ledger_entry, ledger_entry_version, merchant (added_at, joined_at, merchant_no, status), month_close, ' +
@@ -122,7 +122,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
   daybook_inbox: [
     'DELETE, INSERT, SELECT, UPDATE: alert, alert_condition, alert_delivery, notification',
     'DELETE, INSERT, SELECT: page_session',
-    'INSERT, SELECT, UPDATE: application, beneficiary, fingerprint_key, merchant, platform_hold',
+    'INSERT, SELECT, UPDATE: account_name, application, beneficiary, fingerprint_key, merchant, platform_hold',
     'INSERT, SELECT: secret_key_check',
     'INSERT: audit_event (at, by_whom, command, note, subject)',
     'SELECT, UPDATE: installation (nights_checked_at, runs_checked_at)',
@@ -138,7 +138,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
       'daybook_queue.warning, event, sync_window',
     'DELETE, INSERT, SELECT: month_preparation',
     'EXECUTE: functions of daybook_queue',
-    'INSERT, SELECT, UPDATE: account_day, artifact, certified_span, continuity_break, day_entries, lateness_count, lease, ' +
+    'INSERT, SELECT, UPDATE: account_day, account_name, artifact, certified_span, continuity_break, day_entries, lateness_count, lease, ' +
       'ledger_cursor, ledger_entry, ledger_entry_version, merchant, platform_hold, quarantined_entry, reference_item, ' +
       'reference_list, run, statement, task',
     'INSERT, SELECT: month_close, secret_key_check',
