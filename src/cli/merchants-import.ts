@@ -25,7 +25,7 @@ import {
 } from './context.ts';
 import { inputText } from './input-file.ts';
 import { type ListedMerchant, listRefused, readMerchantList } from './merchant-list.ts';
-import { assertKnown } from './merchants-name.ts';
+import { assertKnown, mistypedLine } from './merchants-name.ts';
 import { counted, lines } from './output/text.ts';
 
 interface ImportFlags {
@@ -90,7 +90,13 @@ async function importMerchants(path: string, flags: ImportFlags, self: Command):
     const all = { ...plan, renamed: [...new Set(numbersOf(renamed))] };
     return {
       document: { file: path, dryRun: isDryRun, checked: isChecked, ...all, refused: problems },
-      text: importText(all, { path, all: listed.length, isDryRun, refused }),
+      text: lines(
+        importText(all, { path, all: listed.length, isDryRun, refused }),
+        ...names
+          .map(({ fields }) => mistypedLine(fields))
+          .filter((text) => text !== false)
+          .slice(0, NAMED_MAX),
+      ),
       exitCode: refused.size > 0 ? EXIT.incomplete : EXIT.done,
     };
   });

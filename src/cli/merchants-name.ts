@@ -34,13 +34,17 @@ export function addNameCommand(merchants: Command): void {
     )
     .option('--currency <code>', 'the account in this currency, and not the merchant itself')
     .option('--name <text>', `display name, ${upTo('name')}`)
-    .option('--reference <text>', `own reference of the merchant, like its customer number, ${upTo('reference')}`)
+    .option(
+      '--reference <text>',
+      `own reference of the merchant, like its customer number, ${upTo('reference')}`,
+    )
     .option('--iban <text>', `IBAN of the account, or another identifier, ${upTo('iban')}`)
     .option('--ledger-account <text>', `number in the general ledger, ${upTo('ledgerAccount')}`)
     .addOption(
-      new Option('--clear', 'remove all names and references of the merchant itself, or with --currency of the account').conflicts([
-        ...['name', 'reference', 'iban', 'ledgerAccount'],
-      ]),
+      new Option(
+        '--clear',
+        'remove all names and references of the merchant itself, or with --currency of the account',
+      ).conflicts([...['name', 'reference', 'iban', 'ledgerAccount']]),
     )
     .addHelpText(
       'after',
@@ -141,6 +145,6 @@ function namesText(merchantNo: string, names: MerchantNames | undefined): string
 }
 
 /** An IBAN with a mistake in it would name no account. */
-const mistypedLine = ({ iban = '' }: OwnNames): string | false =>
+export const mistypedLine = ({ iban = '' }: OwnNames): string | false =>
   isMistypedIban(iban) &&
   `the check digits of ${iban} are wrong: if it is meant as an IBAN, give it again. camt.053 has it as another identifier`;

@@ -59,10 +59,10 @@ export async function changesBetween(
   after: StatementRow,
   { format, names }: { readonly format: StatementFormat; readonly names: MerchantNames | undefined },
 ): Promise<DayChanges> {
-  const names = columnsOf(after.columns?.split(','));
-  const [credit, debit] = [names.indexOf('credit'), names.indexOf('debit')];
+  const columns = columnsOf(after.columns?.split(','));
+  const [credit, debit] = [columns.indexOf('credit'), columns.indexOf('debit')];
   const count = { added: 0, reversed: 0, creditCount: 0, debitCount: 0, creditTotal: '0', debitTotal: '0' };
-  for await (const rows of changedRows(objects, before, after, names))
+  for await (const rows of changedRows(objects, before, after, columns))
     for (const cells of rows) {
       if (cells.at(-1) === ADDED) count.added += 1;
       else count.reversed += 1;
@@ -88,8 +88,8 @@ export async function changesBetween(
         ...{ account, day, since, zone: null, earlier: [], names },
         published: { ...revisionOf(after), figures },
         changes: () => Promise.resolve(null),
-        columns: [...columnsNamed(names, STATEMENT_COLUMNS), CHANGE_COLUMN],
-        rows: changedRows(objects, before, after, names),
+        columns: [...columnsNamed(columns, STATEMENT_COLUMNS), CHANGE_COLUMN],
+        rows: changedRows(objects, before, after, columns),
       }),
   };
 }

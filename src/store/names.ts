@@ -33,15 +33,14 @@ export async function namesOf(db: Db, merchants: Chosen): Promise<Names> {
     FROM account_name WHERE ${ofMerchants(merchants)} ORDER BY merchant_no, currency`;
   const given = rows.map((row) => ({ ...row, names: namesIn(row) })).filter(({ names }) => hasAny(names));
   return new Map(
-    [...Map.groupBy(given, ({ merchantNo }) => merchantNo)].map(([merchantNo, own]): [
-      string,
-      MerchantNames,
-    ] => {
-      const byCurrency = new Map(own.map(({ currency, names }) => [currency, names]));
-      const ofMerchant = byCurrency.get(storedCurrency(null)) ?? {};
-      byCurrency.delete(storedCurrency(null));
-      return [merchantNo, { own: ofMerchant, accounts: byCurrency }];
-    }),
+    [...Map.groupBy(given, ({ merchantNo }) => merchantNo)].map(
+      ([merchantNo, own]): [string, MerchantNames] => {
+        const byCurrency = new Map(own.map(({ currency, names }) => [currency, names]));
+        const ofMerchant = byCurrency.get(storedCurrency(null)) ?? {};
+        byCurrency.delete(storedCurrency(null));
+        return [merchantNo, { own: ofMerchant, accounts: byCurrency }];
+      },
+    ),
   );
 }
 
@@ -71,7 +70,9 @@ export async function planNames(db: Db, given: readonly NamesGiven[]): Promise<R
   const names = await namesOf(db, [...new Set(given.map(({ merchantNo }) => merchantNo))]);
   const renamed = given.flatMap((one): Renamed[] => {
     const before = namesAt(names, one);
-    const changed = FIELDS.filter((field) => (one.fields[field] ?? before[field] ?? '') !== (before[field] ?? ''));
+    const changed = FIELDS.filter(
+      (field) => (one.fields[field] ?? before[field] ?? '') !== (before[field] ?? ''),
+    );
     if (changed.length === 0) return [];
     const all = Object.entries({ ...before, ...one.fields }).filter(([, text]) => text !== '');
     const note = changed.map(

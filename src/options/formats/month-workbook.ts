@@ -129,7 +129,16 @@ async function* written(objects: ObjectStore, book: MonthBook): AsyncGenerator<U
 }
 
 const WIDTHS: Readonly<Record<string, number>> = {
-  ...{ account_name: 40, iban: 28, currency: 14, published_at: 28, resolved_at: 28, cause: 40, note: 40, why: 40 },
+  ...{
+    account_name: 40,
+    iban: 28,
+    currency: 14,
+    published_at: 28,
+    resolved_at: 28,
+    cause: 40,
+    note: 40,
+    why: 40,
+  },
 };
 
 type Cells<Of> = readonly (readonly [name: string, value: (of: Of) => Value])[];

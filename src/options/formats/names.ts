@@ -39,8 +39,5 @@ export const merchantFacts = (names: MerchantNames | undefined): Fact[] => [
   ...fact('Reference', names?.own.reference),
 ];
 
-export const accountFact = (
-  names: MerchantNames | undefined,
-  currency: string,
-  label = 'Account',
-): Fact[] => fact(label, describedText(names?.accounts.get(currency)));
+export const accountFact = (names: MerchantNames | undefined, currency: string, label = 'Account'): Fact[] =>
+  fact(label, describedText(names?.accounts.get(currency)));

@@ -167,6 +167,33 @@ export interface AccountDay {
   verdict: string;
 }
 
+export interface AccountName {
+  /**
+   * Currency code of the account; empty for the merchant itself.
+   */
+  currency: string;
+  /**
+   * IBAN of the account, or what it is identified by instead; without blanks. Null where there is none.
+   */
+  iban: string | null;
+  /**
+   * Number of the account in the general ledger. Null where there is none.
+   */
+  ledger_account: string | null;
+  /**
+   * The platform's number of the merchant.
+   */
+  merchant_no: string;
+  /**
+   * The display name. Null where there is none.
+   */
+  name: string | null;
+  /**
+   * Own reference of the merchant, such as its customer number. Null where there is none.
+   */
+  reference: string | null;
+}
+
 export interface Alert {
   /**
    * The sentences, what to do, and the first merchants and days. No token and no personal data.
@@ -1845,6 +1872,7 @@ export interface Task {
 export interface DB {
   absent_entry: AbsentEntry;
   account_day: AccountDay;
+  account_name: AccountName;
   alert: Alert;
   alert_condition: AlertCondition;
   alert_delivery: AlertDelivery;

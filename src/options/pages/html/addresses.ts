@@ -28,6 +28,8 @@ export const entryAddress = (merchantNo: string, batchNo: string): string =>
     ? `/entry?${String(new URLSearchParams({ merchant: merchantNo, number: batchNo }))}`
     : path('entry', partOf(merchantNo), batchNo);
 
+export const namesAddress = (merchantNo: string): string => path('names', partOf(merchantNo));
+
 export const workAddress = (id: number): string => `/work/${id}`;
 
 export const unreadableAddress = (id: number): string => `/unreadable/${id}`;

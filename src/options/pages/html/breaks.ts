@@ -14,6 +14,7 @@ import { addressWith, breakAddress, entryAddress, unreadableAddress } from './ad
 import { curedParagraph, curedPart } from './cures.ts';
 import { filled } from './format.ts';
 import { html, when, type Html, type Part } from './html.ts';
+import { accountPart } from './names.ts';
 import { amountColumns, dayLink, dayTime, link, pagingLinks, scrolling, table } from './parts.ts';
 import { page, saidPart, type Said, type View } from './view.ts';
 import { workForm } from './work.ts';
@@ -91,7 +92,7 @@ const breaksTable = (view: View, { breaks, today }: BreaksShown): Html => {
   const { texts, format, person } = view;
   return table({ by: 'list' }, breaks, [
     [texts.breaks.id, ({ row }) => link(breakAddress(row.id), row.id), 'name'],
-    [texts.breaks.account, ({ row }) => `${row.merchant_no} ${row.currency}`, 'line'],
+    [texts.breaks.account, ({ row }) => accountPart(view, knownBreak(row).account), 'line'],
     [texts.breaks.day, ({ row }) => dayLink(view, knownBreak(row).account, row.day), 'line'],
     [texts.breaks.net, ({ row }) => format.amount(row.missing_net), 'number'],
     [

@@ -35,6 +35,7 @@ import {
   pageIn,
   maySee,
   PageRefusal,
+  withNames,
   type Asked,
   type DoForm,
   type MakePage,
@@ -69,7 +70,8 @@ export const doStep: DoForm = async (context, asked) => {
   };
 };
 
-export const showBreaks: MakePage = async ({ db, zone }, { view, person, query, today }) => {
+export const showBreaks: MakePage = async (context, { view, person, query, today }) => {
+  const { db, zone } = context;
   const number = pageIn(query);
   const asked = askedIn(query);
   const filter = filterOf(asked, person);
@@ -91,7 +93,12 @@ export const showBreaks: MakePage = async ({ db, zone }, { view, person, query, 
     const ageDays = row.status === 'open' ? Math.max(0, daysFromTo(foundOn, today).length - 1) : null;
     return { row, ageDays, ...handlingOf(row, steps.get(row.id)) };
   });
-  return breaksPage(view, { breaks, asked, today, page, hasMore: found.length > rows.length });
+  const named = await withNames(
+    context,
+    view,
+    rows.map((row) => row.merchant_no),
+  );
+  return breaksPage(named, { breaks, asked, today, page, hasMore: found.length > rows.length });
 };
 
 function askedIn(query: Asked['query']): BreaksAsked {

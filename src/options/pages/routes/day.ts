@@ -28,7 +28,15 @@ import {
   statementsOfDay,
   type StatementRow,
 } from '../../../store/statements/statements.ts';
-import { merchantIn, type Asked, type PagesContext, YEARS, PageRefusal, type MakePage } from './context.ts';
+import {
+  merchantIn,
+  type Asked,
+  type PagesContext,
+  YEARS,
+  PageRefusal,
+  type MakePage,
+  withNames,
+} from './context.ts';
 import { rowsOf } from './day-rows.ts';
 import { markedDays } from './home.ts';
 import { StatementDamaged, rowsBetween } from '../../../statements/fetch.ts';
@@ -47,7 +55,8 @@ export const showDay: MakePage = async (context, asked) => {
   const { db, zone } = context;
   const here = { account, window: dayWindow(day, zone) };
   const one = { merchants: [account.merchantNo], currencies: [account.currency], fromDay: day, toDay: day };
-  const [marked, [figures = null], published, certified, found] = await Promise.all([
+  const [view, marked, [figures = null], published, certified, found] = await Promise.all([
+    withNames(context, asked.view, [account.merchantNo]),
     markedDays(context, asked, [account], { from: day, to: day }),
     listAccountDays(db, one),
     statementsOfDay(db, account.merchantNo, day),
@@ -66,7 +75,7 @@ export const showDay: MakePage = async (context, asked) => {
     figures === null ? null : balanceOf(context, here, { day, figures, isCurrent, found, total }),
     comparisonOf(context, asked, revisions),
   ]);
-  return dayPage(asked.view, {
+  return dayPage(view, {
     ...{ account, day, mark, figures, revisions, revision, comparison, balance, rows, found },
     isUnreconciled: !isCurrent && total > 0 && covers(facts.certified, here.window),
     unreadable: await unreadableOf(context, here, facts),

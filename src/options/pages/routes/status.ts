@@ -5,7 +5,7 @@ import { alertsOf } from '../../../run/alerts.ts';
 import { healthOf, overviewOf } from '../../../run/health.ts';
 import { oldestMs } from '../../../run/schedule/due.ts';
 import { statusOf } from '../../../run/status.ts';
-import { maySee, type Asked, type PagesContext, PageRefusal, type MakePage } from './context.ts';
+import { maySee, type Asked, type PagesContext, PageRefusal, type MakePage, withNames } from './context.ts';
 
 const MERCHANTS_A_PAGE = 50;
 
@@ -28,7 +28,7 @@ export const showStatus: MakePage = async (context, asked) => {
   for (const status of statuses) lists.add(status);
   const health = person.merchants === null ? await healthOf(db, options) : null;
   const alerts = health && (await alertsOf(settings));
-  return statusPage(view, {
+  return statusPage(await withNames(context, view, shown), {
     ...{ health, maxAgeMs, checked: checked.lines() },
     remarks: health === null ? [] : remarksOf(health, alerts && (await alerts.undelivered(db)), zone),
     zoneRemark: zoneRemark(platform.timeZoneProof),
