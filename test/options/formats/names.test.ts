@@ -79,6 +79,7 @@ const ASKED: Readonly<Record<string, readonly string[]>> = {
   'CSV of a month': [...OF_MONTH, '--currency', 'USD', '--format', 'csv'],
   workbook: [...OF_MONTH, '--format', 'workbook'],
   'ZIP of CSVs': [...OF_MONTH, '--out', 'month.zip'],
+  'ZIP of PDFs': [...OF_MONTH, '--format', 'pdf'],
   'ZIP of camt.053': [...OF_MONTH, '--format', 'camt053'],
   'published XLSX': [...OF_DAY, '--format', 'xlsx'],
   'CSV of a day': [...OF_DAY, '--format', 'csv'],
@@ -129,6 +130,7 @@ it('once the names are removed, every file has the bytes of before; those with n
     'changes as camt.053',
     'camt.053 of a month',
     'workbook',
+    'ZIP of PDFs',
     'ZIP of camt.053',
   ]);
   for (const [what, asked] of Object.entries(ASKED))
