@@ -71,7 +71,7 @@ test('an operator gives names, which stand on each page that shows the merchant,
   for (const path of SHOWN) expect(await words(path), path).toContain('Acme & Söhne');
   expect(await words('/?month=2026-03')).toContain(`${merchantNo} USD Acme & Söhne, Settlement`);
   expect(await words(DAY)).toContain(
-    `K-20017 · Settlement, IBAN ${IBAN}, ledger account 1210 · Names and references`,
+    `reference K-20017 · Settlement · IBAN ${IBAN}, ledger account 1210 · Names and references`,
   );
   expect(await words(`${MONTH}?currency=USD`)).toContain(`IBAN ${IBAN}`);
   expect(await words(`${MONTH}?currency=KWD`)).not.toContain(IBAN);

@@ -81,7 +81,7 @@ function moneyTable(view: View, shown: HomeShown): Html {
   const monthLink = ({ marked: { account } }: HomeAccount): string =>
     addressWith(monthAddress(account.merchantNo, month.name), { currency: account.currency });
   return table({ by: 'accounts' }, accounts, [
-    [texts.months.account, (one) => link(monthLink(one), accountPart(view, one.marked.account)), 'nameLine'],
+    [texts.months.account, (one) => accountPart(view, one.marked.account, monthLink(one)), 'nameLine'],
     [home.balance, (one) => balancePart(view, one), 'number'],
     [home.trend, ({ marked }) => trend(view, marked), 'line'],
     [

@@ -19,24 +19,21 @@ import { page, saidPart, type Said, type View } from './view.ts';
 export const merchantText = ({ names }: View, merchantNo: string): string =>
   [merchantNo, names.get(merchantNo)?.own.name ?? ''].join(' ').trimEnd();
 
-/** A name is written in its own direction, and does not turn what stands around it. */
-const isolated = (text: string): Html => html`<bdi>${text}</bdi>`;
-
-/** The same as a part of a page. */
+/** The same as a part of a page: a name is written in its own direction, and does not turn what stands around it. */
 export function merchantPart({ names }: View, merchantNo: string): Part {
   const name = names.get(merchantNo)?.own.name;
-  return name === undefined ? merchantNo : [merchantNo, ' ', isolated(name)];
+  return name === undefined ? merchantNo : html`${merchantNo} <bdi>${name}</bdi>`;
 }
 
-/** Number and currency, and below them the names. */
-export const accountPart = ({ names }: View, account: Account): Part => [
-  `${account.merchantNo} ${account.currency}`,
-  below(namesOfAccount(names, account)),
-];
+/** Number and currency, which lead to the address, and below them the names. */
+export function accountPart({ names }: View, account: Account, address: string | null = null): Part {
+  const number = `${account.merchantNo} ${account.currency}`;
+  return [address === null ? number : link(address, number), below(namesOfAccount(names, account))];
+}
 
-/** The number, and below it the name. */
-export const merchantLines = ({ names }: View, merchantNo: string): Part => [
-  merchantNo,
+/** The number, which leads to the address, and below it the name. */
+export const merchantLines = ({ names }: View, merchantNo: string, address: string): Part => [
+  link(address, merchantNo),
   below(names.get(merchantNo)?.own.name ?? ''),
 ];
 
@@ -46,15 +43,13 @@ const below = (text: string): Part => when(text !== '', () => html` <bdi class="
 export function namesLine({ names, texts, person }: View, merchantNo: string, currency: string | null): Part {
   const known = names.get(merchantNo);
   const { reference } = known?.own ?? {};
-  const own = currency === null ? undefined : known?.accounts.get(currency);
-  const described = [describedText(reference === undefined ? {} : { reference }), describedText(own)];
-  const shown = described.filter((text) => text !== '');
-  const hasWay = person?.role === 'operator' || known !== undefined;
+  const { name, ...own } = (currency === null ? undefined : known?.accounts.get(currency)) ?? {};
+  const shown = [reference && describedText({ reference }), name, describedText(own)].filter(Boolean);
   return when(
-    hasWay,
+    person?.role === 'operator' || known !== undefined,
     () =>
       html`<p class="soft">
-        ${shown.map((text) => html`${isolated(text)} · `)}${link(namesAddress(merchantNo), texts.names.title)}
+        ${shown.map((text) => html`<bdi>${text}</bdi> · `)}${link(namesAddress(merchantNo), texts.names.title)}
       </p>`,
   );
 }

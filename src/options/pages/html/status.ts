@@ -104,7 +104,7 @@ const merchantsTable = (view: View, { merchants, maxAgeMs }: StatusShown): Html 
   return table({ by: 'merchants' }, merchants, [
     [
       status.merchant,
-      ({ merchantNo }) => link(`/?q=${encodeURIComponent(merchantNo)}`, merchantLines(view, merchantNo)),
+      ({ merchantNo }) => merchantLines(view, merchantNo, `/?q=${encodeURIComponent(merchantNo)}`),
       'name',
     ],
     [
