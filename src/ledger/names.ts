@@ -67,7 +67,7 @@ export function isIban(text: string): boolean {
   return BigInt(Array.from(turned, (sign) => Number.parseInt(sign, 36)).join('')) % 97n === 1n;
 }
 
-/** Whether it looks like an IBAN and is none: most likely a sign of it is wrong. */
+/** Whether it has the form of an IBAN and is none: most likely a character of it is wrong. */
 export const isMistypedIban = (text: string): boolean => IBAN.test(text) && !isIban(text);
 
 /** `Settlement, IBAN DE89370400440532013000, ledger account 1210`; empty where there is none. */

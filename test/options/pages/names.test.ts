@@ -115,7 +115,7 @@ describe('the search of accounts', () => {
   test('finds a name that was typed in its other form, and one of more than 32 characters', async () => {
     await give(null, { name: `Caf\u00e9 ${'long '.repeat(20)}end` });
     expect(await found('Cafe\u0301')).toEqual(['KWD', 'USD']);
-    expect(await found(`${'long '.repeat(10)}`)).toEqual(['KWD', 'USD']);
+    expect(await found('long '.repeat(10))).toEqual(['KWD', 'USD']);
     expect(await found(`${'long '.repeat(9)}none`)).toEqual([]);
   });
 });
