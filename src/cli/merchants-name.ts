@@ -16,7 +16,7 @@ import {
 } from '../ledger/names.ts';
 import { ownMerchants } from '../run/chosen-merchants.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
-import { knownMerchants, listMerchants } from '../store/merchants.ts';
+import { addedMerchants, knownMerchants } from '../store/merchants.ts';
 import { namesOf, storeNames } from '../store/names.ts';
 import { answer, auditEventOf, withBy, type StoreWork } from './context.ts';
 import { currencyFlag, merchantNoFlag, unknownMerchant } from './flags.ts';
@@ -89,7 +89,7 @@ function fieldsOf(flags: NameFlags, currency: string | null): OwnNames {
     all.flatMap((field) => {
       const given = flags[field];
       if (given === undefined) return [];
-      const flag = `--${FLAGS[field]}`;
+      const flag = `--${field.replace(/[A-Z]/, (letter) => `-${letter.toLowerCase()}`)}`;
       if (!own.includes(field))
         throw new UsageError(
           currency === null
@@ -104,18 +104,13 @@ function fieldsOf(flags: NameFlags, currency: string | null): OwnNames {
   );
 }
 
-const FLAGS: Readonly<Record<NameField, string>> = {
-  ...{ name: 'name', reference: 'reference', iban: 'iban', ledgerAccount: 'ledger-account' },
-};
-
 /** Throws `UsageError` for a merchant that was not added, that the settings do not name, and that has no figures. */
 export async function assertKnown(
   { db, settings }: Pick<StoreWork, 'db' | 'settings'>,
   merchants: readonly string[],
 ): Promise<void> {
-  const added = (await listMerchants(db)).map(({ merchantNo }) => merchantNo);
-  const first = new Set([...added, ...ownMerchants(settings)]);
-  const left = merchants.filter((merchantNo) => !first.has(merchantNo));
+  const added = new Set([...(await addedMerchants(db, merchants)), ...ownMerchants(settings)]);
+  const left = merchants.filter((merchantNo) => !added.has(merchantNo));
   if (left.length === 0) return;
   const known = await knownMerchants(db, left);
   const unknown = left.find((merchantNo) => !known.has(merchantNo));

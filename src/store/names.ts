@@ -87,27 +87,25 @@ export async function planNames(db: Db, given: readonly NamesGiven[]): Promise<R
 
 /** An importer that goes by IBAN and currency would book two accounts as one. */
 async function assertIbansFree(db: Db, renamed: readonly Renamed[]): Promise<void> {
-  const wanted = new Map<string, string>();
-  const taken = (iban: string, currency: string, by: string): IbanTaken =>
-    new IbanTaken(
-      `${iban} is the IBAN of account ${by} ${currency} already, and nothing was stored: give each account of a currency its own.`,
-    );
-  for (const { merchantNo, currency, after } of renamed) {
-    if (after.iban === undefined) continue;
-    const key = `${currency!} ${after.iban}`;
-    if (wanted.has(key)) throw taken(after.iban, currency!, wanted.get(key)!);
-    wanted.set(key, merchantNo);
-  }
-  if (wanted.size === 0) return;
-  const ibans = [...new Set(renamed.flatMap(({ after: { iban } }) => iban ?? []))];
-  const holders = await rowsOf(db)<{ merchantNo: string; currency: string; iban: string }>`
-    SELECT merchant_no AS "merchantNo", currency, iban FROM account_name WHERE iban = ANY (${arrayLiteral(ibans)}::text[])`;
-  const changing = new Set(renamed.map(({ merchantNo, currency }) => `${currency ?? ''} ${merchantNo}`));
-  const holder = holders.find(
-    ({ merchantNo, currency, iban }) =>
-      wanted.has(`${currency} ${iban}`) && !changing.has(`${currency} ${merchantNo}`),
+  const wanted = renamed.filter(({ after }) => after.iban !== undefined);
+  if (wanted.length === 0) return;
+  const ibans = arrayLiteral(wanted.map(({ after }) => after.iban!));
+  const rows = await rowsOf(db)<{ merchantNo: string; currency: string; iban: string }>`
+    SELECT merchant_no AS "merchantNo", currency, iban FROM account_name WHERE iban = ANY (${ibans}::text[])`;
+  const changing = new Set(renamed.map(({ merchantNo, currency }) => `${currency!} ${merchantNo}`));
+  const holders = new Map(
+    rows
+      .filter(({ merchantNo, currency }) => !changing.has(`${currency} ${merchantNo}`))
+      .map(({ merchantNo, currency, iban }) => [`${currency} ${iban}`, merchantNo]),
   );
-  if (holder !== undefined) throw taken(holder.iban, holder.currency, holder.merchantNo);
+  for (const { merchantNo, currency, after } of wanted) {
+    const holder = holders.get(`${currency!} ${after.iban!}`);
+    if (holder !== undefined)
+      throw new IbanTaken(
+        `${after.iban!} is the IBAN of account ${holder} ${currency!} already, and nothing was stored: give each account of a currency its own.`,
+      );
+    holders.set(`${currency!} ${after.iban!}`, merchantNo);
+  }
 }
 
 /** Gives names and records who did it, an audit event for each merchant and account that changes. Throws `IbanTaken`. */

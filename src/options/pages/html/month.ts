@@ -60,7 +60,7 @@ export function monthPage(view: View, shown: MonthShown): string {
         ${filled(texts.month.title, merchantPart(view, merchantNo), format.shown.month(month.name))}
         ${when(close !== null && inForce(close.closes) !== undefined, () => closedMark(view, close!))}
       </h1>
-      ${namesLine(view, merchantNo, chosen?.account.currency ?? null)} ${saidPart(view, shown.said)}
+      ${saidPart(view, shown.said)} ${namesLine(view, merchantNo, chosen?.account.currency ?? null)}
       <div class="bar">
         ${arrows(view, way(shown.before), way(shown.after))}
         ${when(hasStatements, () => menu(texts.download, downloads(view, shown)))}

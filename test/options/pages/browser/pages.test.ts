@@ -235,7 +235,7 @@ describe.skipIf(skipped)(name, () => {
     await page.keyboard.press('Enter');
     await page.keyboard.press('Tab');
     expect(await page.evaluate('document.activeElement.labels[0].textContent')).toBe(
-      'Merchant number contains',
+      'Number, name or reference contains',
     );
     await page.context().close();
   });
