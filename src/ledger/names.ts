@@ -50,10 +50,9 @@ export function storedName(field: NameField, given: string): string {
 
 /** What is wrong with a stored form, as a sentence that goes on from its field; null if nothing is. */
 export function nameProblem(field: NameField, text: string): string | null {
-  const max = NAME_CHARACTERS_MAX[field];
-  return Array.from(text).length > max || NOT_PRINTABLE.test(text)
-    ? `must be up to ${max} printable characters in one line`
-    : null;
+  if (NOT_PRINTABLE.test(text)) return 'holds a line break or a character that does not show; leave it out';
+  const [length, max] = [Array.from(text).length, NAME_CHARACTERS_MAX[field]];
+  return length > max ? `has ${length} characters; it may have ${max}` : null;
 }
 
 const IBAN = /^[A-Z]{2}\d{2}[A-Z0-9]{11,30}$/;

@@ -114,9 +114,12 @@ it.each([
     [NO, '--currency', 'usd', '--name', 'A'],
     '--currency usd is no currency code; write three capitals, like USD.',
   ],
-  [[NO, '--name', 'a\nb'], '--name must be up to 140 printable characters in one line.'],
-  [[NO, '--name', 'Acme\u202e'], '--name must be up to 140 printable characters in one line.'],
-  [[NO, '--reference', 'x'.repeat(36)], '--reference must be up to 35 printable characters in one line.'],
+  [[NO, '--name', 'a\nb'], '--name holds a line break or a character that does not show; leave it out.'],
+  [
+    [NO, '--name', 'Acme\u202e'],
+    '--name holds a line break or a character that does not show; leave it out.',
+  ],
+  [[NO, '--reference', 'x'.repeat(36)], '--reference has 36 characters; it may have 35.'],
   [[NO, '--name', 'A', '--clear'], 'cannot be used with option'],
 ])('%j is refused, and nothing is stored', async (args, problem) => {
   const { code, stderr } = await named(...args);
@@ -209,7 +212,7 @@ describe('merchants import', () => {
     [
       'long.csv',
       `merchantNo,name\n${NO},${'x'.repeat(141)}\n`,
-      'line 2: name must be up to 140 printable characters',
+      'line 2: name has 141 characters; it may have 140',
     ],
     ['unknown.csv', 'merchantNo,name\nX-9,Acme\n', 'merchant X-9 is not known'],
     ['nothing.csv', `merchantNo,name\n${NO},\n`, 'line 2: has none; give one of token, tokenEnv, tokenFile'],

@@ -63,10 +63,16 @@ describe('a name', () => {
     '𝄞'.repeat(140),
   ])('may be %s', (text) => expect(nameProblem('name', text)).toBeNull());
 
-  test.each(['two\nlines', 'turned\u202e', 'hidden\u200b', 'nul\0', 'half\ud83d', 'a'.repeat(141)])(
-    'may not be %j',
-    (text) => expect(nameProblem('name', text)).toBe('must be up to 140 printable characters in one line'),
+  test.each(['two\nlines', 'turned\u202e', 'hidden\u200b', 'nul\0', 'half\ud83d'])('may not be %j', (text) =>
+    expect(nameProblem('name', text)).toBe(
+      'holds a line break or a character that does not show; leave it out',
+    ),
   );
+
+  test('may have so many characters, and a reference fewer', () => {
+    expect(nameProblem('name', 'a'.repeat(141))).toBe('has 141 characters; it may have 140');
+    expect(nameProblem('reference', '支'.repeat(36))).toBe('has 36 characters; it may have 35');
+  });
 
   test('is described with its references, and nothing where there is none', () => {
     const account = { name: 'Settlement', iban: 'DE89370400440532013000', ledgerAccount: '1210' };

@@ -14,7 +14,7 @@ import { addressWith, breakAddress, entryAddress, unreadableAddress } from './ad
 import { curedParagraph, curedPart } from './cures.ts';
 import { filled } from './format.ts';
 import { html, when, type Html, type Part } from './html.ts';
-import { accountPart } from './names.ts';
+import { accountPart, merchantPart } from './names.ts';
 import { amountColumns, dayLink, dayTime, link, pagingLinks, scrolling, table } from './parts.ts';
 import { page, saidPart, type Said, type View } from './view.ts';
 import { workForm } from './work.ts';
@@ -181,7 +181,7 @@ export function casePage(view: View, shown: CaseShown): string {
     content: html`<h1>${title} <span class="s ${state}">${texts.caseState[state]}</span></h1>
       ${saidPart(view, said)}
       <p>
-        ${when(takenBy !== null, () => html`${texts.breaks.takenBy(takenBy!)} · `)}${when(dueOn !== null, () => html`${filled(texts.breaks.dueOn, dueTime(view, dueOn!, shown.today))} · `)}${row.merchant_no}
+        ${when(takenBy !== null, () => html`${texts.breaks.takenBy(takenBy!)} · `)}${when(dueOn !== null, () => html`${filled(texts.breaks.dueOn, dueTime(view, dueOn!, shown.today))} · `)}${merchantPart(view, row.merchant_no)}
         ${row.currency}, ${dayLink(view, known.account, row.day)},
         ${filled(texts.case.between, at(row.begin_ms), at(row.end_ms))}
       </p>

@@ -125,11 +125,12 @@ function filterOf({ merchant, currency, which, isMine }: BreaksAsked, person: As
 }
 
 async function caseOf(
-  { db, settings, zone, now }: PagesContext,
+  context: PagesContext,
   asked: Asked,
   said: CaseShown['said'],
   typed: Typed = { note: '', to: '', due: '' },
 ): Promise<string> {
+  const { db, settings, zone, now } = context;
   const { clockToleranceS, access } = settings;
   const { id } = await visibleBreak(db, asked);
   const found = await breakCase(db, id, { clockToleranceS, readQuarantined });
@@ -138,7 +139,7 @@ async function caseOf(
   const shown = said ?? doneText(asked, found);
   const decision = found.state === 'resolved' ? await decisionOf(db, found) : null;
   const operators = namedOperators(found.row.merchant_no, access.roles);
-  const { view, today } = asked;
+  const view = await withNames(context, asked.view, [found.row.merchant_no]);
   return casePage(view, {
     found,
     steps: stepsFor(found),
@@ -147,7 +148,7 @@ async function caseOf(
     typed,
     decision,
     operators,
-    today,
+    today: asked.today,
   });
 }
 

@@ -144,7 +144,7 @@ export const EN = {
     done: 'Saved. These are the names and references now.',
     changedMeanwhile:
       'Not saved: somebody else has changed them since this page was opened. Compare, then save again.',
-    wrong: (of: string, field: string, problem: string) => `Not saved: ${of}, ${field}: it ${problem}.`,
+    wrong: (of: string, field: string, problem: string) => `Not saved: ${of}, ${field}: the text ${problem}.`,
     ibanTaken: 'Not saved: another account of the same currency has this IBAN already.',
   },
   month: {
