@@ -10,15 +10,7 @@ import { EXIT } from '../../src/ledger/ending.ts';
 import { loadSettings } from '../../src/settings/load.ts';
 import { openPlatformApp } from '../../src/run/app.ts';
 import { doNextRepeat } from '../../src/run/repeats.ts';
-import {
-  count,
-  timed,
-  withDatabase,
-  withSandbox,
-  type Bench,
-  type Measure,
-  type Measured,
-} from '../measure.ts';
+import { count, timed, withDatabase, withSandbox, type Measure, type Measured } from '../measure.ts';
 import { addMerchants, manyMerchants, nightEnv, type ManyMerchants } from '../merchants.ts';
 import { startServing } from '../processes.ts';
 

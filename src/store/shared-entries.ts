@@ -22,8 +22,8 @@ const isSame = sql`
   AND one.credit IS NOT DISTINCT FROM other.credit AND one.debit IS NOT DISTINCT FROM other.debit`;
 
 /**
- * Finds entries of these account days that another merchant has as well, by account. Each entry is looked up by its number,
- * so that it costs the same however many merchants there are. Nothing is looked up if only one merchant has entries.
+ * Finds entries of these account days that another merchant has as well, by account. Each entry is found by its number,
+ * so that it costs the same however many merchants there are. Nothing is searched if only one merchant has entries.
  */
 export async function sharedEntries(
   db: Db,

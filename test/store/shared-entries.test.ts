@@ -97,7 +97,7 @@ onBothDatabases((store) => {
       expect(await found(ONE, TWO)).toEqual([]);
     });
 
-    test('are looked up entry by entry, however many merchants there are', async () => {
+    test('are searched entry by entry, however many merchants there are', async () => {
       const { db } = store();
       await hold(ONE, entries(1, 2, 3));
       const others = Array.from({ length: 200 }, (_, nth) => `N${String(nth).padStart(3, '0')}`);
