@@ -3,7 +3,9 @@ import type { BusinessDay } from '../../../ledger/entry.ts';
 import { causeOf, explain } from '../../../ledger/hints/stories.ts';
 import type { AdjacentRow, BreakCase, CaseEvent } from '../../../run/break-case.ts';
 import {
+  BREAK_CHOICES,
   NOTE_CHARACTERS_MAX,
+  type BreakChoice,
   type BreakStep,
   type Handling,
   type StepKind,
@@ -25,13 +27,10 @@ export interface BreakListed extends Handling {
   readonly ageDays: number | null;
 }
 
-/** `open`: assigned or not. */
-export const BREAK_CHOICES = ['open', 'unassigned', 'taken', 'resolved', 'healed', 'all'] as const;
-
 export interface BreaksAsked {
   readonly merchant: string;
   readonly currency: string;
-  readonly which: (typeof BREAK_CHOICES)[number];
+  readonly which: BreakChoice;
   readonly isMine: boolean;
 }
 

@@ -1,6 +1,5 @@
 /** `/breaks` and `/breaks/ID`: breaks, and each as a case that is taken, commented, resolved and reopened. */
 import {
-  BREAK_CHOICES,
   breaksPage,
   casePage,
   type BreaksAsked,
@@ -14,6 +13,7 @@ import type { BusinessDay } from '../../../ledger/entry.ts';
 import { readQuarantined } from '../../../platform/ledger-entry.ts';
 import { breakCase, type BreakCase, messageToPlatform } from '../../../run/break-case.ts';
 import {
+  BREAK_CHOICES,
   BREAK_STEPS,
   NOTE_CHARACTERS_MAX,
   takeStep,
@@ -115,12 +115,10 @@ function askedIn(query: Asked['query']): BreaksAsked {
 /** What is asked for of what the person may see. */
 function filterOf({ merchant, currency, which, isMine }: BreaksAsked, person: Asked['person']) {
   const own = maySee(person, merchant) ? [merchant] : [];
-  const state = which === 'unassigned' ? 'open' : which === 'open' || which === 'all' ? null : which;
   return {
     merchants: merchant === '' ? person.merchants : own,
     currencies: currency === '' ? null : [currency],
-    all: which !== 'open',
-    only: handledAs(state, isMine ? person.name : null),
+    ...handledAs(which, isMine ? person.name : null),
   };
 }
 
