@@ -23,6 +23,7 @@ import { nightly } from './measures/nightly.ts';
 import { notifications } from './measures/notifications.ts';
 import { pages } from './measures/pages.ts';
 import { publish } from './measures/publish.ts';
+import { search } from './measures/search.ts';
 import { sync } from './measures/sync.ts';
 import { workers } from './measures/workers.ts';
 import { workersMany } from './measures/workers-many.ts';
@@ -48,6 +49,7 @@ const MEASURES: readonly Measure[] = [
   notifications,
   pages,
   monthEnd,
+  search,
   downloads,
 ];
 const RESULTS = fileURLToPath(new URL('./results/', import.meta.url));
