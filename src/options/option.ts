@@ -72,16 +72,7 @@ export interface PagesSettings extends SettingsWithoutPlatform {
 
 /** The pages for people, as `serve` and the demo show them. */
 export interface PagesPart {
-  /**
-   * Calls `work` with the pages. With a database server they have connections of their own. Throws `AccessMissing` where
-   * others could reach them and no login is needed.
-   */
-  readonly withPages: (
-    settings: PagesSettings,
-    app: App,
-    work: (pages: ShownPages) => Promise<void>,
-  ) => Promise<void>;
-  /** The same with the app's connections. */
+  /** Throws `AccessMissing` where others could reach them and no login is needed. */
   readonly shown: (settings: PagesSettings, app: App) => Promise<ShownPages>;
 }
 

@@ -187,7 +187,7 @@ export const settingsSchema = z.strictObject({
   database: z.strictObject({
     url: address.databaseUrl().optional().meta(secret('postgres://daybook@db.example/daybook')),
     /** How many connections a process opens at most. */
-    poolSize: value.integer(2, 100).default(5).meta(notes('5')),
+    poolSize: value.integer(2, 100).default(7).meta(notes('7')),
   }),
   statements: z.strictObject({
     url: address.statementsUrl().optional().meta(notes('s3://bucket/statements')),

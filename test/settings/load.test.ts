@@ -78,7 +78,7 @@ describe('settings that are accepted', () => {
       checks: ['frontier', 'wide', 'zone', 'empty', 'first', 'shared'],
       nowMs: null,
       databaseUrl: null,
-      connectionsMax: 5,
+      connectionsMax: 7,
       statementsUrl: 'file:///srv/books/.daybook/statements',
       s3ForcePathStyle: null,
       dataDir: '/srv/books/.daybook',
