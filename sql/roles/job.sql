@@ -33,6 +33,8 @@ GRANT SELECT ON changed_day TO daybook_job;
 GRANT SELECT, INSERT, UPDATE, DELETE ON sync_window, absent_entry TO daybook_job;
 -- Alerts wait to be sent. Conditions that are over, and events of tokens that work again, are deleted.
 GRANT SELECT, INSERT, UPDATE, DELETE ON alert, alert_delivery, alert_condition, event TO daybook_job;
+-- Statements by mail are on record for ever.
+GRANT SELECT, INSERT, UPDATE ON statement_mail TO daybook_job;
 -- The queue, where DAYBOOK_WORKERS=queue: jobs come and go.
 DO $$ BEGIN
   IF to_regclass('daybook_queue.job') IS NOT NULL THEN

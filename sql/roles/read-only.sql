@@ -11,6 +11,7 @@ GRANT SELECT ON
 TO daybook_read_only;
 GRANT SELECT ON daybook_account_days, daybook_open_breaks, daybook_coverage, daybook_statements TO daybook_read_only;
 GRANT SELECT ON alert, alert_delivery, alert_condition TO daybook_read_only;
+GRANT SELECT ON statement_mail TO daybook_read_only;
 GRANT SELECT ON month_close TO daybook_read_only;
 GRANT SELECT ON month_preparation TO daybook_read_only;
 -- Earlier versions let this role add rows.

@@ -15,6 +15,7 @@ import {
   CheckedBeyond,
 } from '../run/status-text.ts';
 import { alertsOf } from '../run/alerts.ts';
+import { statementMailOf } from '../run/statement-mail.ts';
 import { backfillsExitCode } from '../run/backfill/backfills.ts';
 import { merchantsNotRead } from '../run/chosen-merchants.ts';
 import { overviewOf } from '../run/health.ts';
@@ -70,6 +71,8 @@ export function statusCommand(command: Command): void {
           await alerts.checkNow({ database, now, settings }, createLog(settings.logLevel), maxAgeMs);
         }
         const undelivered = alerts && (await alerts.undelivered(db));
+        const mail = await statementMailOf(settings);
+        const unmailed = mail && (await mail.undelivered(db, settings));
         const overview = await overviewOf(db, { settings, jobs, now: now() });
         const { runs, nextRun: next, queue, backfills, newSince } = overview;
         const leftOut = await merchantsNotRead(settings, db);
@@ -97,6 +100,7 @@ export function statusCommand(command: Command): void {
               backfills,
               ...(queue !== undefined && { queue }),
               ...(undelivered !== null && { alerts: undelivered }),
+              ...(unmailed !== null && { statementMail: unmailed }),
             }));
           }
         };
@@ -106,7 +110,7 @@ export function statusCommand(command: Command): void {
             lines(
               runsText(runs, next, times),
               ...notReadLines(notRead),
-              ...remarksOf(overview, undelivered, times.zone),
+              ...remarksOf(overview, undelivered, unmailed, times.zone),
               '',
               text.toString(),
               nextLine(merchants.length, 'merchant', nextPlace),

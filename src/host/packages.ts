@@ -11,6 +11,7 @@ const OPTIONAL_PACKAGES = {
   'the embedded database, used where DATABASE_URL is not set': ['@electric-sql/pglite'],
   'PDF statements': ['pdfkit'],
   'alerts by mail': ['nodemailer'],
+  'statements by mail': ['nodemailer'],
   'a login by OpenID Connect': ['openid-client'],
   'the queue of workers': ['pg-boss'],
   traces: [

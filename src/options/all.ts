@@ -5,6 +5,7 @@ import { beneficiaries } from './beneficiaries/option.ts';
 import { close } from './close/option.ts';
 import { embedded } from './embedded/option.ts';
 import { formats } from './formats/option.ts';
+import { mail } from './mail/option.ts';
 import { notifications } from './notifications/option.ts';
 import { onboarding } from './onboarding/option.ts';
 import { onboardingDemo } from './onboarding-demo/option.ts';
@@ -21,6 +22,7 @@ export const OPTIONS: readonly Option[] = [
   close,
   queue,
   alerts,
+  mail,
   reference,
   onboarding,
   beneficiaries,

@@ -9,6 +9,7 @@ import type { Observer } from '../run/active-run.ts';
 import type { Alerts } from '../run/alerts.ts';
 import type { App, PlatformApp } from '../run/app.ts';
 import type { QueueGlance } from '../run/health.ts';
+import type { StatementMail } from '../run/statement-mail.ts';
 import type { DueJob } from '../run/schedule/due.ts';
 import type { Job } from '../run/schedule/job.ts';
 import type { AdoptOptions, AdoptReport } from '../statements/adopt.ts';
@@ -267,6 +268,8 @@ export interface Option {
   readonly embeddedDatabase?: (dataDir: string) => Promise<Database>;
   /** Loads what sends alerts. */
   readonly alerts?: () => Promise<Alerts>;
+  /** Loads what mails statements. */
+  readonly statementMail?: () => Promise<StatementMail>;
   /** Loads the pages. */
   readonly pages?: () => Promise<PagesPart>;
   readonly signatures?: Signatures;

@@ -10,6 +10,7 @@ import * as address from './values/addresses.ts';
 import * as credential from './values/credentials.ts';
 import * as list from './values/lists.ts';
 import * as value from './values/scalars.ts';
+import { statementMail } from './values/statement-mail.ts';
 
 /** What a setting's schema says in addition to its type. */
 interface SettingNotes {
@@ -181,6 +182,10 @@ export const settingsSchema = z.strictObject({
     alertMailTo: address.mailAddresses().default([]).meta(notes('ops@company.example')),
     alertMailFrom: address.mailAddress().optional().meta(notes('daybook@company.example')),
     smtpUrl: address.smtpUrl().optional().meta(secret('smtps://user:password@mail.example')),
+    /** Who gets statements by mail, once their days are proven. */
+    statementMail: statementMail()
+      .default([])
+      .meta(notes('[{"name":"Anna Berg","to":"anna@company.example","every":"month","from":"2026-04-01"}]')),
     pingUrl: address.pingUrl().optional().meta(secret('https://hc-ping.com/your-uuid')),
     logLevel: value.oneOf(LOG_LEVELS).default('info').meta(notes('info')),
   }),

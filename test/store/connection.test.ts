@@ -106,6 +106,7 @@ describe('a PostgreSQL server', () => {
       '0066_close_approval',
       '0067_assignments',
       '0068_account_names',
+      '0069_statement_mail',
       '0071_entries_by_number',
     ]);
     await assertMigrated(empty.db);

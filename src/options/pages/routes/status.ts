@@ -2,6 +2,7 @@
 import { statusPage } from '../html/status.ts';
 import { ageOf, CheckedBeyond, remarksOf, zoneRemark, StatusLists } from '../../../run/status-text.ts';
 import { alertsOf } from '../../../run/alerts.ts';
+import { statementMailOf } from '../../../run/statement-mail.ts';
 import { healthOf, overviewOf } from '../../../run/health.ts';
 import { oldestMs } from '../../../run/schedule/due.ts';
 import { statusOf } from '../../../run/status.ts';
@@ -29,8 +30,18 @@ export const showStatus: MakePage = async (context, asked) => {
   const health = person.merchants === null ? await healthOf(db, options) : null;
   const alerts = health && (await alertsOf(settings));
   return statusPage(await withNames(context, view, shown), {
+  const mail = health && (await statementMailOf(settings));
+  return statusPage(view, {
     ...{ health, maxAgeMs, checked: checked.lines() },
-    remarks: health === null ? [] : remarksOf(health, alerts && (await alerts.undelivered(db)), zone),
+    remarks:
+      health === null
+        ? []
+        : remarksOf(
+            health,
+            alerts && (await alerts.undelivered(db)),
+            mail && (await mail.undelivered(db, settings)),
+            zone,
+          ),
     zoneRemark: zoneRemark(platform.timeZoneProof),
     merchants: statuses,
     lists: lists.of(statuses),
