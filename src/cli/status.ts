@@ -15,7 +15,7 @@ import {
   CheckedBeyond,
 } from '../run/status-text.ts';
 import { alertsOf } from '../run/alerts.ts';
-import { statementMailOf } from '../run/statement-mail.ts';
+import { unmailedOf } from '../run/statement-mail.ts';
 import { backfillsExitCode } from '../run/backfill/backfills.ts';
 import { merchantsNotRead } from '../run/chosen-merchants.ts';
 import { overviewOf } from '../run/health.ts';
@@ -71,8 +71,7 @@ export function statusCommand(command: Command): void {
           await alerts.checkNow({ database, now, settings }, createLog(settings.logLevel), maxAgeMs);
         }
         const undelivered = alerts && (await alerts.undelivered(db));
-        const mail = await statementMailOf(settings);
-        const unmailed = mail && (await mail.undelivered(db, settings));
+        const unmailed = await unmailedOf(db, settings);
         const overview = await overviewOf(db, { settings, jobs, now: now() });
         const { runs, nextRun: next, queue, backfills, newSince } = overview;
         const leftOut = await merchantsNotRead(settings, db);
@@ -99,8 +98,8 @@ export function statusCommand(command: Command): void {
               nextRun: next,
               backfills,
               ...(queue !== undefined && { queue }),
-              ...(undelivered !== null && { alerts: undelivered }),
-              ...(unmailed !== null && { statementMail: unmailed }),
+              ...(undelivered && { alerts: undelivered }),
+              ...(unmailed && { statementMail: unmailed }),
             }));
           }
         };

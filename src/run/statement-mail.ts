@@ -25,7 +25,10 @@ export interface StatementMail {
     work: () => Promise<Result>,
   ) => Promise<Result>;
   /** Mails to the recipients of the settings that did not arrive. */
-  readonly undelivered: (db: Kysely<DB>, settings: SettingsWithoutPlatform) => Promise<Undelivered>;
+  readonly undelivered: (
+    db: Kysely<DB>,
+    settings: Pick<SettingsWithoutPlatform, 'statementMail'>,
+  ) => Promise<Undelivered>;
 }
 
 /** Null where no statement is mailed. */
@@ -33,6 +36,15 @@ export const statementMailOf = async (
   settings: Pick<SettingsWithoutPlatform, 'statementMail'>,
 ): Promise<StatementMail | null> =>
   settings.statementMail === null ? null : ((await part('statementMail')?.()) ?? null);
+
+/** Mails that did not arrive; null where no statement is mailed. Throws what the database throws. */
+export const unmailedOf = async (
+  db: Kysely<DB>,
+  settings: Pick<SettingsWithoutPlatform, 'statementMail'>,
+): Promise<Undelivered | null> => {
+  const mail = await statementMailOf(settings);
+  return mail && mail.undelivered(db, settings);
+};
 
 /** What `status` says of mails that did not arrive; null where there are none. */
 export function undeliveredMailText({ failing, givenUp }: Undelivered): string | null {

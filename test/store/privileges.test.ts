@@ -107,7 +107,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
       'ledger_entry, ledger_entry_version, merchant (added_at, joined_at, merchant_no, status), month_close, ' +
       'month_preparation, quarantined_entry (acknowledged_at, batch_no, begin_ms, currency, end_ms, fingerprint, first_seen_at, id, ' +
       'merchant_no, note, occurrences, reason, released_at, run_id, span), reference_item, reference_list, run, ' +
-      'secret_key_check, statement, sync_window, task',
+      'secret_key_check, statement, statement_mail, sync_window, task',
     'USAGE: schema daybook_queue, schema public',
   ],
   daybook_pages: [

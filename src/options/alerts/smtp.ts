@@ -73,7 +73,7 @@ export async function sendMail(
   const signal = withCut(AbortSignal.timeout(DIALOGUE_MS_MAX), cut);
   try {
     const { rejected } = await transport.sendMail({ ...mail, signal });
-    return { ok: true, rejected: rejected.map((one) => (typeof one === 'string' ? one : one.address)) };
+    return { ok: true, rejected: rejected.map(addressOf) };
   } catch (error) {
     if (cut?.aborted === true) return CUT_SHORT;
     return signal.aborted
@@ -83,6 +83,9 @@ export async function sendMail(
     transport.close();
   }
 }
+
+const addressOf = (one: string | { readonly address: string }): string =>
+  typeof one === 'string' ? one : one.address;
 
 export const withCut = (signal: AbortSignal, cut: AbortSignal | undefined): AbortSignal =>
   cut === undefined ? signal : AbortSignal.any([signal, cut]);

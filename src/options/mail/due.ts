@@ -26,6 +26,8 @@ export interface Mailing extends Pick<StatementMailSettings, 'recipients' | 'fro
   readonly mayBeOpen: boolean;
   /** A search for what is due that takes longer is given up; left out: it may take as long as any statement. */
   readonly searchMsMax?: number;
+  /** Files of one mail together; left out: what most servers take. */
+  readonly attachedBytesMax?: number;
 }
 
 /** Null where no statement is mailed. */

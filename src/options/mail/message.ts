@@ -21,7 +21,7 @@ import type { Mailing, ProvenPeriod } from './due.ts';
 import type { MailedContent, MailKey, MailRow, Period } from './stored.ts';
 
 /** Files of one mail together. Encoded they are a third larger, and many servers take 25 MB. */
-export const ATTACHED_BYTES_MAX = 15_000_000;
+const ATTACHED_BYTES_MAX = 15_000_000;
 
 interface File {
   readonly name: string;
@@ -34,13 +34,12 @@ interface Attached extends Pick<File, 'name' | 'contentType'> {
 }
 
 /** The files in the formats asked for. A day or month that a format cannot hold is there as CSV. */
-async function filesOf(mailing: Mailing, proven: ProvenPeriod, formats: readonly string[]): Promise<File[]> {
-  const isMonth = proven.period.length < '2026-03-02'.length;
-  const files = formats.map((name) =>
-    isMonth ? monthFile(mailing, proven, name) : dayFile(mailing, proven, name),
+const filesOf = (mailing: Mailing, proven: ProvenPeriod, formats: readonly string[]): Promise<File[]> =>
+  Promise.all(
+    formats.map(async (name) =>
+      isMonth(proven) ? monthFile(mailing, proven, name) : dayFile(mailing, proven, name),
+    ),
   );
-  return Promise.all(files);
-}
 
 async function dayFile({ db, objects }: Mailing, { statements }: ProvenPeriod, name: string): Promise<File> {
   const [row] = statements;
@@ -77,7 +76,7 @@ async function attachedFiles(
   formats: readonly string[],
 ): Promise<Attached[] | null> {
   const attached: Attached[] = [];
-  let left = ATTACHED_BYTES_MAX;
+  let left = mailing.attachedBytesMax ?? ATTACHED_BYTES_MAX;
   for (const { name, contentType, read } of await filesOf(mailing, proven, formats)) {
     const { bytes, rest } = await firstBytes(await read(), left);
     left -= bytes.byteLength;
@@ -148,7 +147,7 @@ const threadOf = (
   { merchantNo, currency, period }: Period,
 ): string => sha256Of(JSON.stringify([installation, merchantNo, currency, period])).slice(0, 32);
 
-/** The same each time, so that a mail that is sent twice after a crash can be told from a second one. */
+/** The same each time, so that a mail that is sent twice after a crash is known as the same one. */
 export const messageIdOf = ({ installation }: Pick<Mailing, 'installation'>, key: MailKey): string => {
   const { recipient, merchantNo, currency, period, revision } = key;
   const text = JSON.stringify([installation, recipient, merchantNo, currency, period, revision]);
@@ -168,7 +167,7 @@ function subjectOf({ proven, before, revision, reason }: MailAsked): string {
 function sumLines({ proven, before, revision, reason }: MailAsked): string[] {
   const { merchantNo, currency, period, statements, content, zone } = proven;
   const breaks = statements.reduce((sum, row) => sum + row.break_count, 0);
-  const days = isMonth(proven) ? `${counted(statements.length, 'day')}` : `revision ${revision}`;
+  const days = isMonth(proven) ? counted(statements.length, 'day') : `revision ${revision}`;
   return [
     `Statement of merchant ${merchantNo} in ${currency} for ${period} (${days})`,
     '',

@@ -35,6 +35,7 @@ export interface PagesDeps {
     | 'workers'
     | 'clockToleranceS'
     | 'signingKey'
+    | 'statementMail'
     | 'alerts'
     | 'closeApproval'
     | 'access'

@@ -2,7 +2,7 @@
 import { statusPage } from '../html/status.ts';
 import { ageOf, CheckedBeyond, remarksOf, zoneRemark, StatusLists } from '../../../run/status-text.ts';
 import { alertsOf } from '../../../run/alerts.ts';
-import { statementMailOf } from '../../../run/statement-mail.ts';
+import { unmailedOf } from '../../../run/statement-mail.ts';
 import { healthOf, overviewOf } from '../../../run/health.ts';
 import { oldestMs } from '../../../run/schedule/due.ts';
 import { statusOf } from '../../../run/status.ts';
@@ -36,12 +36,7 @@ export const showStatus: MakePage = async (context, asked) => {
     remarks:
       health === null
         ? []
-        : remarksOf(
-            health,
-            alerts && (await alerts.undelivered(db)),
-            mail && (await mail.undelivered(db, settings)),
-            zone,
-          ),
+        : remarksOf(health, alerts && (await alerts.undelivered(db)), await unmailedOf(db, settings), zone),
     zoneRemark: zoneRemark(platform.timeZoneProof),
     merchants: statuses,
     lists: lists.of(statuses),
