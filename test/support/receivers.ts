@@ -91,8 +91,9 @@ export async function startMailbox({
       const chunks: Buffer[] = [];
       stream.on('data', (chunk: Buffer) => chunks.push(chunk));
       stream.on('end', () => {
-        if (refuses !== undefined) {
-          done(Object.assign(new Error('no such user ops@company.example'), { responseCode: refuses }));
+        const answer = stream.sizeExceeded ? 552 : refuses;
+        if (answer !== undefined) {
+          done(Object.assign(new Error('no such user ops@company.example'), { responseCode: answer }));
           return;
         }
         const { mailFrom, rcptTo } = session.envelope;

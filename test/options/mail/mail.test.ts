@@ -10,7 +10,8 @@ const NIGHT = '2026-03-04T01:30:00+08:00';
 const ENTRIES = entriesOfAmounts('USD', [
   ['B1', '2026-03-02 10:00:00', 125_000],
   ['B2', '2026-03-02 11:00:00', -5_000],
-  ['B3', '2026-03-03 10:00:00', 2_500],
+  ['B3', '2026-03-03 09:00:00', 2_000],
+  ['B4', '2026-03-03 10:00:00', 500],
 ]);
 const RANGE = ['2026-03-02', '2026-03-03'] as const;
 const { merchantNo } = PLAIN_MERCHANT;
@@ -29,9 +30,9 @@ const states = async () =>
       stage.app().database.db,
     )
   ).rows.map(({ at }) => at);
-/** The chain breaks at B3: its balance lacks 10 units. */
+/** The chain breaks within the second day: the balance of its last entry has 10 units more. */
 const BROKEN = ENTRIES.map((entry) =>
-  entry.batchNo === 'B3' ? { ...entry, vailAmount: entry.vailAmount + 10 } : entry,
+  entry.batchNo === 'B4' ? { ...entry, vailAmount: entry.vailAmount + 10 } : entry,
 );
 
 test('a run mails each proven day once, as it was published, and the next run mails nothing', async () => {
@@ -109,7 +110,8 @@ const LATE = entriesOfAmounts('USD', [
   ['B1', '2026-03-02 10:00:00', 125_000],
   ['B2', '2026-03-02 11:00:00', -5_000],
   ['L1', '2026-03-02 12:00:00', 7_500],
-  ['B3', '2026-03-03 10:00:00', 2_500],
+  ['B3', '2026-03-03 09:00:00', 2_000],
+  ['B4', '2026-03-03 10:00:00', 500],
 ]);
 
 test('a revision is mailed once, and says which one it replaces and which sums changed', async () => {
@@ -277,20 +279,20 @@ test('a preview shows what is due and mails nothing; a copy goes to one address,
   const audit = await daybook(['audit', '--json'], stage.env());
   expect(JSON.parse(audit.stdout)).toMatchObject([
     {
-      by_whom: 'Ada',
+      by: 'Ada',
       command: 'mail resend',
       subject: `${merchantNo} USD 2026-03-02 r1`,
       note: expect.stringMatching(/^mailbox was full \(to cl…@company\.example, [0-9a-f]{12}\)$/),
     },
   ]);
-  const open = await daybook(
+  const refused = await daybook(
     ['mail', 'resend', '--to', 'cleo@company.example', '--month', '2026-03', ...what],
     stage.env(),
   );
-  expect(open).toMatchObject({
+  expect(refused).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('2026-03 is not proven and published as it now stands'),
   });
-  for (const { stdout, stderr } of [preview, copy, audit, open])
+  for (const { stdout, stderr } of [preview, copy, audit, refused])
     expect(stdout + stderr).not.toMatch(/anna@|cleo@/);
 });
