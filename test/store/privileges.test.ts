@@ -140,7 +140,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
     'EXECUTE: functions of daybook_queue',
     'INSERT, SELECT, UPDATE: account_day, account_name, artifact, certified_span, continuity_break, day_entries, lateness_count, lease, ' +
       'ledger_cursor, ledger_entry, ledger_entry_version, merchant, platform_hold, quarantined_entry, reference_item, ' +
-      'reference_list, run, statement, task',
+      'reference_list, run, statement, statement_mail, task',
     'INSERT, SELECT: month_close, secret_key_check',
     'INSERT: audit_event (assigned_to, at, by_whom, command, due_on, note, subject)',
     'SELECT: audit_event, changed_day, installation, kysely_migration, kysely_migration_lock',

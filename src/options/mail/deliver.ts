@@ -4,7 +4,7 @@ import type { MailedStatements } from '../../settings/values/statement-mail.ts';
 import { isLostOrRolledBack, retry } from '../../store/engine/retry.ts';
 import { waitAfterMs } from '../alerts/deliver.ts';
 import { CUT_SHORT, DIALOGUE_MS_MAX, sendMail, type Mailed, type MailSending } from '../alerts/smtp.ts';
-import { provenPeriod, recipientKey, type Mailing } from './due.ts';
+import { provenAsQueued, recipientKey, type Mailing } from './due.ts';
 import { messageIdOf, messageOf, type MailAsked } from './message.ts';
 import * as stored from './stored.ts';
 import type { MailKey, QueuedMail } from './stored.ts';
@@ -103,8 +103,8 @@ async function deliverOne(
 /** Null where its days are open again, or have a newer content, which is queued as a mail of its own; and where no recipient asks for it. */
 async function askedOf(mailing: Mailing, claimed: QueuedMail, key: MailKey): Promise<MailAsked | null> {
   const to = mailing.recipients.find((one) => asksFor(one, key));
-  const proven = to === undefined ? null : await provenPeriod(mailing, key);
-  if (to === undefined || proven?.content.sha256 !== claimed.content.sha256) return null;
+  const proven = to === undefined ? null : await provenAsQueued(mailing, claimed);
+  if (to === undefined || proven === null) return null;
   return {
     ...{ to, proven, revision: key.revision, messageId: messageIdOf(mailing, key), reason: null },
     before: await stored.mailBefore(mailing.db, key),

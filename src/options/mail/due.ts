@@ -65,6 +65,24 @@ export async function provenPeriod(
   return provenIn(known, { merchantNo, currency, period });
 }
 
+/**
+ * The same with the revisions that were queued, so that a mail is the same each time it is sent. Null also where the content is
+ * another one by now, which is a mail of its own.
+ */
+export async function provenAsQueued(
+  { db, now }: Pick<Mailing, 'db' | 'now'>,
+  { merchantNo, currency, period, content }: Period & { readonly content: MailedContent },
+): Promise<ProvenPeriod | null> {
+  const known = await listedMonth({ db, now }, merchantNo, monthOf(period.slice(0, 7))!, [currency]);
+  const proven = provenIn(known, { merchantNo, currency, period });
+  if (proven?.content.sha256 !== content.sha256) return null;
+  // Keys of jsonb come in the order of the days.
+  const statements = Object.entries(content.days).map(([day, revision]) =>
+    known.byDay.get(day)!.find((row) => row.revision === revision)!,
+  );
+  return { ...proven, statements, content };
+}
+
 function provenIn({ accounts, zone }: KnownMonth, period: Period): ProvenPeriod | null {
   const account = accounts.find(({ currency }) => currency === period.currency);
   if (account === undefined || zone === null) return null;

@@ -105,24 +105,26 @@ export const queueMail = (
 ): Promise<boolean> =>
   db.transaction().execute(async (trx) => {
     const { recipient, merchantNo, currency, period, revision } = key;
-    const [before] = await rowsOf(trx)<Pick<MailRow, 'content' | 'state'>>`
-      SELECT content, state FROM statement_mail
-      WHERE recipient = ${recipient} AND ${isPeriod(key)} AND revision < ${revision} AND state IN ('waiting', 'sent', 'given-up')
-      ORDER BY revision DESC LIMIT 1 FOR UPDATE`;
-    const isSame = before?.content.sha256 === content.sha256;
+    const isSameContent = sql`content ->> 'sha256' = ${content.sha256}`;
+    // What waits and was never tried has reached nobody.
+    const [before] = await rowsOf(trx)<{ isSame: boolean }>`
+      SELECT ${isSameContent} AS "isSame" FROM statement_mail
+      WHERE recipient = ${recipient} AND ${isPeriod(key)} AND revision < ${revision}
+        AND (state IN ('sent', 'given-up') OR (state = 'waiting' AND (attempts > 0 OR ${isSameContent})))
+      ORDER BY revision DESC LIMIT 1`;
+    const isSame = before?.isSame === true;
     const state = isSame ? 'unchanged' : 'waiting';
     const { numAffectedRows } = await sql`
       INSERT INTO statement_mail (recipient, recipient_name, merchant_no, currency, period, revision, content, state, queued_at, try_at, ended_at)
       VALUES (${recipient}, ${name}, ${merchantNo}, ${currency}, ${period}, ${revision}, ${JSON.stringify(content)}::jsonb,
         ${state}, ${DATABASE_NOW}, ${DATABASE_NOW}, ${isSame ? DATABASE_NOW : null})
       ON CONFLICT DO NOTHING`.execute(trx);
-    if (numAffectedRows !== 1n || isSame) return false;
+    if (numAffectedRows !== 1n) return false;
     await sql`
       UPDATE statement_mail SET state = 'replaced', ended_at = ${DATABASE_NOW}
-      WHERE recipient = ${recipient} AND ${isPeriod(key)} AND revision < ${revision} AND state = 'waiting'`.execute(
-      trx,
-    );
-    return true;
+      WHERE recipient = ${recipient} AND ${isPeriod(key)} AND revision < ${revision} AND state = 'waiting'
+        AND NOT ${isSameContent}`.execute(trx);
+    return !isSame;
   });
 
 /** Takes the mail that has waited longest. For `claimMs` no other process takes it. */

@@ -62,11 +62,9 @@ function isDay(text: string): boolean {
 
 const entry = z
   .strictObject({
-    name: z
-      .string({ error: 'must be text' })
-      .regex(/^[^\p{C}\s](?:[^\p{C}]{0,98}[^\p{C}\s])?$/u, {
-        error: 'must have 1 to 100 printable characters',
-      }),
+    name: z.string({ error: 'must be text' }).regex(/^[^\p{C}\s](?:[^\p{C}]{0,98}[^\p{C}\s])?$/u, {
+      error: 'must have 1 to 100 printable characters',
+    }),
     to: mailAddress(),
     every: z.enum(['day', 'month'], { error: 'must be day or month' }),
     from: z
