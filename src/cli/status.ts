@@ -59,8 +59,7 @@ export function statusCommand(command: Command): void {
     .addHelpText('after', HELP)
     .action(async (flags: StatusFlags, self: Command) => {
       const { maxAge, merchant, all = false, alert = false, open = false } = flags;
-      const place = pageOf(flags, true);
-      const settings = platformSettings(self);
+      const [settings, page] = [platformSettings(self), pageOf(flags, true)];
       const maxAgeMs = maxAge === undefined ? null : parseAge(maxAge);
       await withApp(settings, async ({ database, now }) => {
         const { db } = database;
@@ -77,7 +76,7 @@ export function statusCommand(command: Command): void {
         const leftOut = await merchantsNotRead(settings, db);
         const notRead = leftOut.filter((one) => merchant.length === 0 || merchant.includes(one));
         const chosen = chosenOf([...new Set([...overview.merchants, ...leftOut])].sort(), merchant);
-        const { shown: merchants, next: nextPlace } = pageBehind(chosen, (merchantNo) => merchantNo, place);
+        const { shown: merchants, next: nextPlace } = pageBehind(chosen, (merchantNo) => merchantNo, page);
         const times = timesOf(settings);
         const zoneText = zoneRemark(settings.platform.timeZoneProof);
         const lastRun = runs.last && { ...runs.last, reason: overview.lastReason };

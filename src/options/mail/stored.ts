@@ -106,7 +106,7 @@ export const queueMail = (
   db.transaction().execute(async (trx) => {
     const { recipient, merchantNo, currency, period, revision } = key;
     const isSameContent = sql`content ->> 'sha256' = ${content.sha256}`;
-    // What waits and was never tried has reached nobody.
+    // What waits and was never tried has not been received.
     const [before] = await rowsOf(trx)<{ isSame: boolean }>`
       SELECT ${isSameContent} AS "isSame" FROM statement_mail
       WHERE recipient = ${recipient} AND ${isPeriod(key)} AND revision < ${revision}

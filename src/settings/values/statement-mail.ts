@@ -39,18 +39,17 @@ export const MAILED_FORMATS: Readonly<Record<MailedStatements['every'], readonly
 
 const chosen = (isOne: (text: string) => boolean, error: string) =>
   z
-    .union(
-      [
-        z.literal('all').transform(() => null),
-        z
-          .array(z.string())
-          .min(1)
-          .max(CHOSEN_MAX)
-          .refine((list) => list.every(isOne)),
-      ],
+    .custom<'all' | readonly string[]>(
+      (given) =>
+        given === 'all' ||
+        (Array.isArray(given) &&
+          given.length > 0 &&
+          given.length <= CHOSEN_MAX &&
+          given.every((one) => typeof one === 'string' && isOne(one))),
       { error },
     )
-    .default(null);
+    .default('all')
+    .transform((given): Chosen => (given === 'all' ? null : given));
 
 function isDay(text: string): boolean {
   try {
