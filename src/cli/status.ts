@@ -14,7 +14,7 @@ import {
   zoneRemark,
   CheckedBeyond,
 } from '../run/status-text.ts';
-import { alertsOf } from '../run/alerts.ts';
+import { alertsOf, type AlertingApp, type Alerts } from '../run/alerts.ts';
 import { unmailedOf } from '../run/statement-mail.ts';
 import { backfillsExitCode } from '../run/backfill/backfills.ts';
 import { merchantsNotRead } from '../run/chosen-merchants.ts';
@@ -59,16 +59,13 @@ export function statusCommand(command: Command): void {
     .addHelpText('after', HELP)
     .action(async (flags: StatusFlags, self: Command) => {
       const { maxAge, merchant, all = false, alert = false, open = false } = flags;
-      const [settings, page] = [platformSettings(self), pageOf(flags, true)];
+      const place = pageOf(flags, true);
+      const settings = platformSettings(self);
       const maxAgeMs = maxAge === undefined ? null : parseAge(maxAge);
       await withApp(settings, async ({ database, now }) => {
         const { db } = database;
         const alerts = await alertsOf(settings);
-        if (alert) {
-          if (alerts === null)
-            throw new UsageError('--alert needs a target for alerts: set DAYBOOK_ALERT_URL.');
-          await alerts.checkNow({ database, now, settings }, createLog(settings.logLevel), maxAgeMs);
-        }
+        if (alert) await alertNow(alerts, { database, now, settings }, maxAgeMs);
         const undelivered = alerts && (await alerts.undelivered(db));
         const unmailed = await unmailedOf(db, settings);
         const overview = await overviewOf(db, { settings, jobs, now: now() });
@@ -76,7 +73,7 @@ export function statusCommand(command: Command): void {
         const leftOut = await merchantsNotRead(settings, db);
         const notRead = leftOut.filter((one) => merchant.length === 0 || merchant.includes(one));
         const chosen = chosenOf([...new Set([...overview.merchants, ...leftOut])].sort(), merchant);
-        const { shown: merchants, next: nextPlace } = pageBehind(chosen, (merchantNo) => merchantNo, page);
+        const { shown: merchants, next: nextPlace } = pageBehind(chosen, (merchantNo) => merchantNo, place);
         const times = timesOf(settings);
         const zoneText = zoneRemark(settings.platform.timeZoneProof);
         const lastRun = runs.last && { ...runs.last, reason: overview.lastReason };
@@ -119,6 +116,12 @@ export function statusCommand(command: Command): void {
         });
       });
     });
+}
+
+/** Throws `UsageError` where no alerts are set up. */
+async function alertNow(alerts: Alerts | null, app: AlertingApp, maxAgeMs: number | null): Promise<void> {
+  if (alerts === null) throw new UsageError('--alert needs a target for alerts: set DAYBOOK_ALERT_URL.');
+  await alerts.checkNow(app, createLog(app.settings.logLevel), maxAgeMs);
 }
 
 interface StatusFlags extends PageFlags {

@@ -30,8 +30,6 @@ export const showStatus: MakePage = async (context, asked) => {
   const health = person.merchants === null ? await healthOf(db, options) : null;
   const alerts = health && (await alertsOf(settings));
   return statusPage(await withNames(context, view, shown), {
-  const mail = health && (await statementMailOf(settings));
-  return statusPage(view, {
     ...{ health, maxAgeMs, checked: checked.lines() },
     remarks:
       health === null
