@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { SendMailOptions } from 'nodemailer';
 import { sha256Of } from '../../host/sha256.ts';
 import { grouped, moneyText } from '../../ledger/money.ts';
+import { namesOfAccount, type MerchantNames } from '../../ledger/names.ts';
 import { counted } from '../../ledger/text.ts';
 import { wallSecond } from '../../ledger/wall-time.ts';
 import { firstBytes } from '../../objects/object-store.ts';
@@ -14,6 +15,7 @@ import { CSV } from '../../statements/formats/csv.ts';
 import { FormatTooSmall } from '../../statements/formats/format.ts';
 import { accountMonthName, fileOf, nameIn } from '../../statements/keys.ts';
 import { monthOf } from '../../statements/month.ts';
+import { namesOf, namesOfMerchant } from '../../store/names.ts';
 import { statementsOfDay } from '../../store/statements/statements.ts';
 import { manifestOfDay } from '../../store/statements/stored-files.ts';
 import { addressWith, dayAddress, monthAddress } from '../pages/html/addresses.ts';
@@ -33,30 +35,45 @@ interface Attached extends Pick<File, 'name' | 'contentType'> {
   readonly bytes: Buffer;
 }
 
-/** The files in the formats asked for. A day or month that a format cannot hold is there as CSV. */
-const filesOf = (mailing: Mailing, proven: ProvenPeriod, formats: readonly string[]): Promise<File[]> =>
-  Promise.all(
+interface MadeWith {
+  readonly name: string;
+  /** Names that people gave to the merchant and its accounts. */
+  readonly names: MerchantNames | undefined;
+}
+
+/** The files in the formats asked for. */
+async function filesOf(mailing: Mailing, proven: ProvenPeriod, formats: readonly string[]): Promise<File[]> {
+  const names = await namesOfMerchant(mailing.db, proven.merchantNo);
+  return Promise.all(
     formats.map(async (name) =>
-      isMonth(proven) ? monthFile(mailing, proven, name) : dayFile(mailing, proven, name),
+      isMonth(proven)
+        ? monthFile(mailing, proven, { name, names })
+        : dayFile(mailing, proven, { name, names }),
     ),
   );
+}
 
-async function dayFile({ db, objects }: Mailing, { statements }: ProvenPeriod, name: string): Promise<File> {
+async function dayFile(
+  { db, objects }: Mailing,
+  { statements }: ProvenPeriod,
+  { name, names }: MadeWith,
+): Promise<File> {
   const [row] = statements;
   const format = STATEMENT_FORMATS.find((one) => one.name === name)!;
   const recorded = await manifestOfDay(db, row!.merchant_no, row!.day);
   const ofDay = (await statementsOfDay(db, row!.merchant_no, row!.day)).filter(
     ({ currency }) => currency === row!.currency,
   );
-  const { read } = inFormat(objects, row!, format, { recorded, ofDay });
+  const { read } = inFormat(objects, row!, format, { recorded, ofDay, names });
   return { name: nameIn(format, fileOf(row!.object_key)), contentType: format.contentType, read };
 }
 
-function monthFile({ db, objects, now }: Mailing, proven: ProvenPeriod, name: string): File {
+function monthFile({ db, objects, now }: Mailing, proven: ProvenPeriod, { name, names }: MadeWith): File {
   const { merchantNo, currency, period, statements } = proven;
   const format = STATEMENT_FORMATS.find((one) => one.name === name);
   if (format?.holdsMonth === true) {
-    const file = accountMonthFile(objects, { merchantNo, currency, statements }, monthOf(period)!, format);
+    const account = { merchantNo, currency, statements };
+    const file = accountMonthFile(objects, account, monthOf(period)!, { format, names });
     return { ...file, contentType: format.contentType };
   }
   const own = MONTH_FORMATS.find((one) => one.name === name);
@@ -89,6 +106,7 @@ async function attachedFiles(
   return attached;
 }
 
+/** A day or month that a format cannot hold is there as CSV, with the reason. */
 async function attachedOrCsv(mailing: Mailing, proven: ProvenPeriod, formats: readonly string[]) {
   try {
     return { files: await attachedFiles(mailing, proven, formats), tooSmall: null };
@@ -125,7 +143,7 @@ export async function messageOf(mailing: Mailing, asked: MailAsked): Promise<Sen
     envelope: { from, to: to.to },
     subject: subjectOf(asked),
     text: [
-      ...sumLines(asked),
+      ...sumLines(asked, namesOfAccount(await namesOf(mailing.db, [proven.merchantNo]), proven)),
       '',
       ...(files === null ? linkLines(mailing, asked) : fileLines(files)),
       ...(tooSmall === null ? [] : [tooSmall]),
@@ -164,19 +182,21 @@ function subjectOf({ proven, before, revision, reason }: MailAsked): string {
   return isMonth(proven) ? `Revised: ${what}` : `Revised: ${what}, revision ${revision}`;
 }
 
-function sumLines({ proven, before, revision, reason }: MailAsked): string[] {
+function sumLines({ proven, before, revision, reason }: MailAsked, names: string): string[] {
   const { merchantNo, currency, period, statements, content, zone } = proven;
   const breaks = statements.reduce((sum, row) => sum + row.break_count, 0);
   const days = isMonth(proven) ? counted(statements.length, 'day') : `revision ${revision}`;
   return [
     `Statement of merchant ${merchantNo} in ${currency} for ${period} (${days})`,
+    ...(names === '' ? [] : [names]),
     '',
     ...(reason === null ? [] : [`This is a copy. Reason: ${reason}`, '']),
     ...(before === undefined ? [] : [...replacesLines(proven, { before, revision }), '']),
     ...figureLines(content, before?.content, currency),
     `Breaks: ${breaks === 0 ? 'none' : `${breaks}, all resolved`}`,
     '',
-    `Every ${isMonth(proven) ? 'day of the month' : 'entry of the day'} was read, and the balances agree. Days are those of ${zone}.`,
+    `Every ${isMonth(proven) ? 'day of the month' : 'entry of the day'} was read, and ` +
+      `${breaks === 0 ? 'the balances agree' : 'each break was resolved with a note'}. Days are those of ${zone}.`,
   ];
 }
 

@@ -82,7 +82,9 @@ test('a broken day is mailed once a person has resolved its break, and no day th
   const [, second, ...others] = mailsOf(stage);
   expect(others).toEqual([]);
   expect(second).toMatchObject({ subject: `Statement of ${merchantNo} in USD for 2026-03-03` });
-  expect(second!.body).toContain('Breaks: 1, all resolved');
+  expect(second!.body).toMatch(
+    /Breaks: \d, all resolved\n\nEvery entry of the day was read, and each break was resolved with a note\./,
+  );
 });
 
 test('a day that is queued and opens again before it is sent waits until it is proven again', async () => {
@@ -189,6 +191,18 @@ test('a month is mailed when it is over and each of its days is proven, in every
     'Days that changed: 2026-03-02 (revision 1 to 2), 2026-03-03 (revision 1 to 2)',
   );
   expect(revised!.body).toContain('Closing balance: 1,300.00 USD, before 1,225.00 USD');
+});
+
+test('a mail has the names that people gave to the merchant and its account', async () => {
+  await open();
+  await run();
+  await sql`INSERT INTO account_name (merchant_no, currency, name) VALUES (${merchantNo}, '', 'Example Ltd'), (${merchantNo}, 'USD', 'Settlement')`.execute(
+    stage.app().database.db,
+  );
+  await stage.mail();
+  expect(mailsOf(stage)[0]!.body).toMatch(
+    /^Statement of merchant M-PLAIN in USD for 2026-03-02 \(revision 1\)\nExample Ltd, Settlement\n\nOpening/,
+  );
 });
 
 test('a link leads to the day, and takes the place of files that are too large', async () => {
