@@ -110,7 +110,8 @@ onBothDatabases((store) => {
         return rowOf(trx)<{ count: number }>`
           SELECT seq_scan + idx_scan AS count FROM pg_stat_xact_user_tables WHERE relname = 'ledger_entry'`;
       });
-      expect(scans.count).toBeLessThan(20);
+      // Scans of statements before it that are not counted yet come on top.
+      expect(scans.count).toBeLessThan(others.length / 2);
     });
 
     test('are searched until the days are compared, though they have their figures by then', async () => {
