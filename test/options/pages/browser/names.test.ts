@@ -1,12 +1,9 @@
 /** Names in a browser: given with the form, the longest ones and those of right-to-left writing, wide and on a phone. */
 import { join } from 'node:path';
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { storeNames } from '../../../../src/store/names.ts';
-import type { Stage } from '../../../support/stage.ts';
-import { BROKEN_DAY, openPagesStage } from '../stage.ts';
-import { showPages, type ShownPages } from '../support.ts';
-import { chromiumPath, openChromium, seriousProblems, watchedPage, widthOf } from './chromium.ts';
+import { BROKEN_DAY, usePagesStage } from '../stage.ts';
+import { chromiumPath, useBrowser, seriousProblems, watchedPage, widthOf } from './chromium.ts';
 
 const skipped = chromiumPath === null;
 const name = skipped ? 'names in a browser (skipped: no Chromium)' : 'names in a browser';
@@ -24,22 +21,13 @@ const NAMES = {
 };
 
 describe.skipIf(skipped)(name, () => {
-  let stage: Stage;
-  let pages: ShownPages;
-  let browser: Browser;
-  beforeAll(async () => {
-    stage = await openPagesStage();
-    pages = await showPages(stage);
-    browser = await openChromium();
-  });
-  afterAll(async () => {
-    await browser.close();
-    await pages.close();
-    await stage.close();
-  });
+  const { stage, pages } = usePagesStage();
+  const browser = useBrowser();
 
   test.each([1440, 390])('an operator gives names by keyboard and sees them, %i wide', async (width) => {
-    const { page, complaints } = await watchedPage(browser, pages.url, { viewport: { width, height: 844 } });
+    const { page, complaints } = await watchedPage(browser(), pages().url, {
+      viewport: { width, height: 844 },
+    });
     await page.goto('/m/SBX-M-1/2026-03?currency=USD');
     await page.getByRole('link', { name: 'Names and references' }).click();
     await page.getByLabel('Display name').first().fill(`Acme ${width}`);
@@ -60,7 +48,7 @@ describe.skipIf(skipped)(name, () => {
       `a name (${kind}) wraps and takes no page apart, %i wide`,
       { tags: kind === 'long' ? [] : ['long'] },
       async (width) => {
-        const { db } = stage.app.database;
+        const { db } = stage().app.database;
         const names = [null, 'USD', 'KWD'].map((currency) => ({
           ...{ merchantNo: 'SBX-M-1', currency },
           fields: {
@@ -68,9 +56,9 @@ describe.skipIf(skipped)(name, () => {
             ...(currency === 'USD' && { iban: 'X'.repeat(34) }),
           },
         }));
-        const record = { event: { by: 'ada', command: 'merchants name' }, now: stage.app.now() };
+        const record = { event: { by: 'ada', command: 'merchants name' }, now: stage().app.now() };
         await db.transaction().execute((trx) => storeNames(trx, names, record));
-        const { page } = await watchedPage(browser, pages.url, { viewport: { width, height: 844 } });
+        const { page } = await watchedPage(browser(), pages().url, { viewport: { width, height: 844 } });
         for (const path of [
           '/?month=2026-03',
           '/m/SBX-M-1/2026-03',
