@@ -4,9 +4,9 @@
  */
 import { sql, type RawBuilder } from 'kysely';
 import { dayWindow } from '../ledger/business-day.ts';
-import type { BusinessDay, LedgerEntry } from '../ledger/entry.ts';
+import type { Account, BusinessDay, LedgerEntry } from '../ledger/entry.ts';
 import { ofMerchants } from './account-filter.ts';
-import { arrayLiteral, type Db, type Trx, rowsOf, rowOf } from './engine/database.ts';
+import { arrayLiteral, type Db, type Trx, rowsOf } from './engine/database.ts';
 import type { SharedNotice } from './notices.ts';
 
 /** Account days that one statement checks. */
@@ -30,7 +30,6 @@ export async function sharedEntries(
   days: readonly AccountDayToCompare[],
   zone: string,
 ): Promise<SharedDay[]> {
-  if (days.length === 0 || !(await hasTwoMerchants(db))) return [];
   const found = new Map<string, SharedDay>();
   for (let from = 0; from < days.length; from += DAYS_A_STATEMENT)
     for (const one of await sharedOn(db, days.slice(from, from + DAYS_A_STATEMENT), zone))
@@ -46,22 +45,8 @@ export interface SharedDay extends SharedNotice {
   readonly doubted: readonly string[];
 }
 
-export interface AccountDayToCompare {
-  readonly merchantNo: string;
-  readonly currency: string;
+interface AccountDayToCompare extends Account {
   readonly day: BusinessDay;
-}
-
-async function hasTwoMerchants(db: Db): Promise<boolean> {
-  return (
-    (
-      await rowOf(db)<{ found: number }>`
-    SELECT count(DISTINCT merchant_no) AS found FROM (
-      (SELECT merchant_no FROM ledger_entry ORDER BY merchant_no LIMIT 1)
-      UNION ALL (SELECT merchant_no FROM ledger_entry ORDER BY merchant_no DESC LIMIT 1)
-    ) AS ends`
-    ).found > 1
-  );
 }
 
 interface SharedRow {
@@ -89,6 +74,7 @@ async function sharedOn(db: Db, days: readonly AccountDayToCompare[], zone: stri
         ${column(({ day }) => dayWindow(day, zone).beginMs)}::bigint[],
         ${column(({ day }) => dayWindow(day, zone).endMs)}::bigint[]
       ) AS asked (merchant_no, currency, day, begin_ms, end_ms)
+      WHERE (SELECT min(merchant_no) FROM ledger_entry) < (SELECT max(merchant_no) FROM ledger_entry)
     ), shared AS MATERIALIZED (
       SELECT DISTINCT least(one.merchant_no, other.merchant_no) AS merchant_no,
         greatest(one.merchant_no, other.merchant_no) AS other_merchant_no, asked.currency, asked.day, one.batch_no
