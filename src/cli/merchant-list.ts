@@ -1,4 +1,5 @@
 /** Reads a list of merchants, where their tokens are and what they are called: CSV, or a list in YAML or JSON. Its messages never repeat a token. */
+import { CURRENCY_CODE } from '../ledger/money.ts';
 import { Readable } from 'node:stream';
 import { LineCounter, parseDocument } from 'yaml';
 import { isMerchantNo, MERCHANT_NO_RULE } from '../ledger/merchant-no.ts';
@@ -6,7 +7,7 @@ import {
   ACCOUNT_FIELDS,
   MERCHANT_FIELDS,
   type NameField,
-  nameProblem,
+  nameProblems,
   type NamesGiven,
   type OwnNames,
   storedName,
@@ -99,10 +100,7 @@ const pickedFields = (own: readonly NameField[], fields: OwnNames): OwnNames =>
 
 function namesProblems({ currency, fields }: NamesGiven): string[] {
   const of = currency === null ? '' : `${ACCOUNTS} ${currency}: `;
-  return Object.entries(fields).flatMap(([field, text]) => {
-    const problem = nameProblem(field as NameField, text);
-    return problem === null ? [] : [`${of}${field} ${problem}`];
-  });
+  return nameProblems(fields).map(({ field, problem }) => `${of}${field} ${problem}`);
 }
 
 function* problemsOf(fields: Fields, hasNames: boolean): Generator<string> {
@@ -195,7 +193,7 @@ function listRows(text: string, path: string): Row[] {
 }
 
 const isAccount = ([currency, given]: [string, unknown]): boolean =>
-  /^[A-Z]{3}$/.test(currency) &&
+  CURRENCY_CODE.test(currency) &&
   isMapping(given) &&
   Object.entries(given).every(
     ([name, text]) => (ACCOUNT_FIELDS as readonly string[]).includes(name) && typeof text === 'string',

@@ -1,5 +1,4 @@
 /** Display names and own references that people give to merchants and accounts: what they may hold, and what is an IBAN. */
-import type { Account } from './entry.ts';
 
 /** `reference` is of a merchant alone, `iban` and `ledgerAccount` are of an account. */
 export type NameField = 'name' | 'reference' | 'iban' | 'ledgerAccount';
@@ -55,6 +54,13 @@ export function nameProblem(field: NameField, text: string): string | null {
   return length > max ? `has ${length} characters; it may have ${max}` : null;
 }
 
+/** The fields that cannot be stored as they are, each with what is wrong (`nameProblem`). */
+export const nameProblems = (fields: OwnNames): { readonly field: NameField; readonly problem: string }[] =>
+  (Object.keys(fields) as NameField[]).flatMap((field) => {
+    const problem = nameProblem(field, fields[field]!);
+    return problem === null ? [] : [{ field, problem }];
+  });
+
 const IBAN = /^[A-Z]{2}\d{2}[A-Z0-9]{11,30}$/;
 /** No check digits are these, though their remainder may hold. */
 const NO_CHECK_DIGITS = /^..(?:00|01|99)/;
@@ -81,7 +87,5 @@ export const describedText = ({ name, reference, iban, ledgerAccount }: OwnNames
     .join(', ');
 
 /** The names of a merchant and of its account, the merchant's first; empty where there is none. */
-export const namesOfAccount = (names: Names, { merchantNo, currency }: Account): string =>
-  [names.get(merchantNo)?.own.name, names.get(merchantNo)?.accounts.get(currency)?.name]
-    .filter((name) => name !== undefined)
-    .join(', ');
+export const namesOfAccount = (names: MerchantNames | undefined, currency: string): string =>
+  [names?.own.name, names?.accounts.get(currency)?.name].filter((name) => name !== undefined).join(', ');

@@ -1,8 +1,8 @@
 /** One message to the mail server, in bounded time. No problem repeats an address or the server's words, as they may hold both. */
-import { createHash } from 'node:crypto';
 import type { SendMailOptions } from 'nodemailer';
 import { isLoopback } from '../../host/addresses.ts';
 import { loadFor, type PackageUse } from '../../host/packages.ts';
+import { sha256Of } from '../../host/sha256.ts';
 
 export interface MailServer {
   readonly smtpUrl: string;
@@ -42,6 +42,19 @@ const FAILED = { ok: false, askedMs: null, with: 'server' } as const;
 
 /** What had no more time. It is tried again soon, as the receiver had little of it. */
 export const CUT_SHORT = { ...FAILED, problem: 'no answer before the command ended' } as const;
+
+/** What was sent; where `cut` aborts before that, that it was cut short: it is not waited for then. */
+export function unlessCut<Ended>(
+  sent: Promise<Ended>,
+  cut: AbortSignal | undefined,
+): Promise<Ended | typeof CUT_SHORT> {
+  if (cut === undefined) return sent;
+  const { promise: short, resolve } = Promise.withResolvers<typeof CUT_SHORT>();
+  const onCut = (): void => resolve(CUT_SHORT);
+  if (cut.aborted) onCut();
+  cut.addEventListener('abort', onCut, { once: true });
+  return Promise.race([sent, short]).finally(() => cut.removeEventListener('abort', onCut));
+}
 
 export const lateText = (timeoutMs: number): string => `no answer within ${timeoutMs / 1_000} s`;
 
@@ -130,5 +143,4 @@ function failed(error: unknown): Mailed {
 const CHARACTERS = 12;
 
 /** An address as the database may hold it: the same each time, and no address. */
-export const fingerprintOf = (address: string): string =>
-  createHash('sha256').update(address).digest('hex').slice(0, CHARACTERS);
+export const fingerprintOf = (address: string): string => sha256Of(address).slice(0, CHARACTERS);

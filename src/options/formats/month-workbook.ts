@@ -20,7 +20,7 @@ import { knownBreak, listBreaks, type BreakRow } from '../../store/breaks/breaks
 import type { DB } from '../../store/engine/schema.ts';
 import { namesOfMerchant } from '../../store/names.ts';
 import type { StatementRow } from '../../store/statements/statements.ts';
-import { ACCOUNT_NAMES, accountNameOf, merchantNameRows } from './names.ts';
+import { ACCOUNT_NAMES, merchantNameRows } from './names.ts';
 import type { Value } from './xlsx-xml.ts';
 import { amount, count, header, lateSheet, rowSheets, smallSheet, text, workbook } from './xlsx-sheets.ts';
 
@@ -175,7 +175,7 @@ const accountCells = ({ names, accounts }: MonthBook): Cells<BookedAccount> => [
   ...Object.entries(ACCOUNT_NAMES)
     .map(([head, field]) => ({
       head,
-      nameOf: ({ account }: BookedAccount) => accountNameOf(names, account.currency, field) ?? '',
+      nameOf: ({ account }: BookedAccount) => names?.accounts.get(account.currency)?.[field] ?? '',
     }))
     .filter(({ nameOf }) => accounts.some((one) => nameOf(one) !== ''))
     .map(({ head, nameOf }) => [head, (one: BookedAccount) => text(nameOf(one))] as const),

@@ -1,6 +1,6 @@
 /** Names that people gave, as workbooks and PDFs have them. Where there is none, nothing of it is there. */
 import anyAscii from 'any-ascii';
-import { describedText, type MerchantNames, type NameField } from '../../ledger/names.ts';
+import { describedText, type MerchantNames, type NameField, type OwnNames } from '../../ledger/names.ts';
 import { drawable } from './pdf-sheet.ts';
 import { text } from './xlsx-sheets.ts';
 import type { Value } from './xlsx-xml.ts';
@@ -13,17 +13,17 @@ const MERCHANT_NAMES = {
   ...{ merchant_name: 'name', merchant_reference: 'reference' },
 } as const satisfies Readonly<Record<string, NameField>>;
 
-export const merchantNameRows = (names: MerchantNames | undefined): Value[][] =>
-  Object.entries(MERCHANT_NAMES).flatMap(([head, field]) => {
-    const given = names?.own[field];
-    return given === undefined ? [] : [[text(head), text(given)]];
+const rowsOf = (heads: Readonly<Record<string, NameField>>, given: OwnNames = {}): Value[][] =>
+  Object.entries(heads).flatMap(([head, field]) => {
+    const name = given[field];
+    return name === undefined ? [] : [[text(head), text(name)]];
   });
 
-export const accountNameOf = (
-  names: MerchantNames | undefined,
-  currency: string,
-  field: NameField,
-): string | undefined => names?.accounts.get(currency)?.[field];
+export const merchantNameRows = (names: MerchantNames | undefined): Value[][] =>
+  rowsOf(MERCHANT_NAMES, names?.own);
+
+export const accountNameRows = (names: MerchantNames | undefined, currency: string): Value[][] =>
+  rowsOf(ACCOUNT_NAMES, names?.accounts.get(currency));
 
 type Fact = readonly [label: string, text: string];
 

@@ -8,7 +8,7 @@ import {
   type StatementDay,
 } from '../../statements/formats/format.ts';
 import { instantText } from '../../ledger/wall-time.ts';
-import { ACCOUNT_NAMES, accountNameOf, merchantNameRows } from './names.ts';
+import { accountNameRows, merchantNameRows } from './names.ts';
 import { missingIn } from './bank-amounts.ts';
 import type { Value } from './xlsx-xml.ts';
 import {
@@ -61,10 +61,7 @@ function summaryRows({ account, day, zone, published, earlier, names }: Statemen
     [text('merchant_no'), text(account.merchantNo)],
     ...merchantNameRows(names),
     [text('currency'), text(account.currency)],
-    ...Object.entries(ACCOUNT_NAMES).flatMap(([head, field]) => {
-      const given = accountNameOf(names, account.currency, field);
-      return given === undefined ? [] : [[text(head), text(given)]];
-    }),
+    ...accountNameRows(names, account.currency),
     [text('day'), { kind: 'day', text: day }],
     ...REVISION_CELLS.map(([name, value]) => [text(name), value(published, zone)]),
     [],

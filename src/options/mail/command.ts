@@ -25,6 +25,7 @@ import {
   provenPeriod,
   queueDue,
   recipientKey,
+  recipientKeys,
   revisionOf,
   type DueMail,
   type Mailing,
@@ -71,7 +72,7 @@ export function mailCommand(mail: Command): void {
 
 /** Throws `UsageError` where no statement is mailed. */
 function mailingIn(work: StoreWork): Mailing {
-  const mailing = mailingOf({ ...work, database: work.database });
+  const mailing = mailingOf(work);
   if (mailing === null)
     throw new UsageError(
       'no statement is mailed: set DAYBOOK_STATEMENT_MAIL, DAYBOOK_ALERT_MAIL_FROM and DAYBOOK_SMTP_URL.',
@@ -116,8 +117,7 @@ async function sentNow(work: StoreWork): Promise<CommandOutput> {
   const done = await deliverMails(mailing, {
     onFailed: (failed) => log.warn(failed, 'a statement could not be mailed'),
   });
-  const recipients = mailing.recipients.map(({ to }) => recipientKey(to));
-  const { failing } = await undeliveredMails(work.db, recipients);
+  const { failing } = await undeliveredMails(work.db, recipientKeys(mailing));
   return {
     document: { ...done, waiting: failing },
     text: lines(

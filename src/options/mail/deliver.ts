@@ -3,9 +3,9 @@ import { ExpectedError } from '../../ledger/ending.ts';
 import type { MailedStatements } from '../../settings/values/statement-mail.ts';
 import { isLostOrRolledBack, retry } from '../../store/engine/retry.ts';
 import { waitAfterMs } from '../alerts/deliver.ts';
-import { CUT_SHORT, DIALOGUE_MS_MAX, sendMail, type Mailed, type MailSending } from '../alerts/smtp.ts';
-import { provenAsQueued, recipientKey, type Mailing } from './due.ts';
-import { messageIdOf, messageOf, type MailAsked } from './message.ts';
+import { DIALOGUE_MS_MAX, sendMail, unlessCut, type Mailed, type MailSending } from '../alerts/smtp.ts';
+import { provenAsQueued, recipientKey, recipientKeys, type Mailing } from './due.ts';
+import { isMonth, messageIdOf, messageOf, type MailAsked } from './message.ts';
 import * as stored from './stored.ts';
 import type { MailKey, QueuedMail } from './stored.ts';
 
@@ -40,7 +40,7 @@ type End = keyof Delivered | 'put-back' | 'server-down';
  * sent again, under the same number. Throws what the database throws.
  */
 export async function deliverMails(mailing: Mailing, { signal, ...options }: Delivering): Promise<Delivered> {
-  const recipients = [...new Set(mailing.recipients.map(({ to }) => recipientKey(to)))];
+  const recipients = recipientKeys(mailing);
   const count = { sent: 0, failed: 0, givenUp: 0 };
   while (signal?.aborted !== true) {
     const claimed = await stored.claimMail(mailing.db, recipients, CLAIM_MS);
@@ -114,21 +114,14 @@ async function askedOf(mailing: Mailing, claimed: QueuedMail, key: MailKey): Pro
 
 const asksFor = ({ to, every, merchants, currencies }: MailedStatements, key: MailKey): boolean =>
   recipientKey(to) === key.recipient &&
-  (every === 'month') === (key.period.length === '2026-03'.length) &&
+  (every === 'month') === isMonth(key) &&
   (merchants?.includes(key.merchantNo) ?? true) &&
   (currencies?.includes(key.currency) ?? true);
 
 /** One that is cut short is not waited for. */
-export function sentWithin(
+export const sentWithin = (
   { smtpUrl, mayBeOpen }: Pick<Mailing, 'smtpUrl' | 'mayBeOpen'>,
   mail: Parameters<typeof sendMail>[1],
   { timeoutMs = GREETING_MS_MAX, cut }: Partial<MailSending>,
-): Promise<Mailed> {
-  const sent = sendMail({ smtpUrl, mayBeOpen, use: 'statements by mail' }, mail, { timeoutMs, cut });
-  if (cut === undefined) return sent;
-  const { promise: short, resolve } = Promise.withResolvers<Mailed>();
-  const onCut = (): void => resolve(CUT_SHORT);
-  if (cut.aborted) onCut();
-  cut.addEventListener('abort', onCut, { once: true });
-  return Promise.race([sent, short]).finally(() => cut.removeEventListener('abort', onCut));
-}
+): Promise<Mailed> =>
+  unlessCut(sendMail({ smtpUrl, mayBeOpen, use: 'statements by mail' }, mail, { timeoutMs, cut }), cut);

@@ -1,5 +1,6 @@
 /** Which mails are due: current statements of days and months that are proven, have nothing open, and were not mailed yet. */
 import { sql, type Kysely } from 'kysely';
+import type { Chosen } from '../../ledger/account-filter.ts';
 import { dayOf } from '../../ledger/business-day.ts';
 import { sha256Of } from '../../host/sha256.ts';
 import type { ObjectStore } from '../../objects/object-store.ts';
@@ -45,6 +46,11 @@ export function mailingOf({ database: { db }, objects, now, settings }: MailingA
 
 export const recipientKey = (address: string): string => fingerprintOf(address.toLowerCase());
 
+/** Of all who are mailed, each once. */
+export const recipientKeys = ({ recipients }: Pick<StatementMailSettings, 'recipients'>): string[] => [
+  ...new Set(recipients.map(({ to }) => recipientKey(to))),
+];
+
 /** A day or month that may be mailed, with the current statements of its days. */
 export interface ProvenPeriod extends Period {
   readonly statements: readonly StatementRow[];
@@ -58,23 +64,30 @@ export const revisionOf = ({ content: { days } }: Pick<ProvenPeriod, 'content'>)
 
 /** Null while a day of it is not over, not proven, not published as it now stands, broken, or has an unreadable entry that no one acknowledged. */
 export async function provenPeriod(
-  { db, now }: Pick<Mailing, 'db' | 'now'>,
-  { merchantNo, currency, period }: Period,
+  mailing: Pick<Mailing, 'db' | 'now'>,
+  period: Period,
 ): Promise<ProvenPeriod | null> {
-  const known = await listedMonth({ db, now }, merchantNo, monthOf(period.slice(0, 7))!, [currency]);
-  return provenIn(known, { merchantNo, currency, period });
+  return provenIn(await monthWith(mailing, period, [period.currency]), period);
 }
+
+/** The month of the day, or the month itself. */
+const monthWith = (
+  { db, now }: Pick<Mailing, 'db' | 'now'>,
+  { merchantNo, period }: Period,
+  currencies: Chosen,
+): Promise<KnownMonth> => listedMonth({ db, now }, merchantNo, monthOf(period.slice(0, 7))!, currencies);
 
 /**
  * The same with the revisions that were queued, so that a mail is the same each time it is sent. Null also where the content is
  * another one by now, which is a mail of its own.
  */
 export async function provenAsQueued(
-  { db, now }: Pick<Mailing, 'db' | 'now'>,
+  mailing: Pick<Mailing, 'db' | 'now'>,
   { merchantNo, currency, period, content }: Period & { readonly content: MailedContent },
 ): Promise<ProvenPeriod | null> {
-  const known = await listedMonth({ db, now }, merchantNo, monthOf(period.slice(0, 7))!, [currency]);
-  const proven = provenIn(known, { merchantNo, currency, period });
+  const own = { merchantNo, currency, period };
+  const known = await monthWith(mailing, own, [currency]);
+  const proven = provenIn(known, own);
   if (proven?.content.sha256 !== content.sha256) return null;
   // Keys of jsonb come in the order of the days.
   const statements = Object.entries(content.days).map(([day, revision]) =>
@@ -131,8 +144,7 @@ export async function* dueMails(mailing: Mailing): AsyncGenerator<DueMail> {
   }
   const byMonth = Map.groupBy(open, ({ key }) => `${key.period.slice(0, 7)} ${key.merchantNo}`);
   for (const own of byMonth.values()) {
-    const { merchantNo, period } = own[0]!.key;
-    const known = await listedMonth({ db, now }, merchantNo, monthOf(period.slice(0, 7))!, null);
+    const known = await monthWith(mailing, own[0]!.key, null);
     for (const { to, key } of own) {
       const { merchantNo, currency, period } = key;
       const proven = provenIn(known, { merchantNo, currency, period });

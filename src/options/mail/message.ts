@@ -1,5 +1,4 @@
 /** What a person gets: a short text with the sums, and the files, or a link to the page in their place. */
-import { createHash } from 'node:crypto';
 import type { SendMailOptions } from 'nodemailer';
 import { sha256Of } from '../../host/sha256.ts';
 import { grouped, moneyText } from '../../ledger/money.ts';
@@ -15,7 +14,7 @@ import { CSV } from '../../statements/formats/csv.ts';
 import { FormatTooSmall } from '../../statements/formats/format.ts';
 import { accountMonthName, fileOf, nameIn } from '../../statements/keys.ts';
 import { monthOf } from '../../statements/month.ts';
-import { namesOf, namesOfMerchant } from '../../store/names.ts';
+import { namesOfMerchant } from '../../store/names.ts';
 import { statementsOfDay } from '../../store/statements/statements.ts';
 import { manifestOfDay } from '../../store/statements/stored-files.ts';
 import { addressWith, dayAddress, monthAddress } from '../pages/html/addresses.ts';
@@ -35,28 +34,23 @@ interface Attached extends Pick<File, 'name' | 'contentType'> {
   readonly bytes: Buffer;
 }
 
-interface MadeWith {
-  readonly name: string;
+interface NamedPeriod extends ProvenPeriod {
   /** Names that people gave to the merchant and its accounts. */
   readonly names: MerchantNames | undefined;
 }
 
 /** The files in the formats asked for. */
-async function filesOf(mailing: Mailing, proven: ProvenPeriod, formats: readonly string[]): Promise<File[]> {
-  const names = await namesOfMerchant(mailing.db, proven.merchantNo);
-  return Promise.all(
-    formats.map(async (name) =>
-      isMonth(proven)
-        ? monthFile(mailing, proven, { name, names })
-        : dayFile(mailing, proven, { name, names }),
+const filesOf = (mailing: Mailing, named: NamedPeriod, formats: readonly string[]): Promise<File[]> =>
+  Promise.all(
+    formats.map(async (format) =>
+      isMonth(named) ? monthFile(mailing, named, format) : dayFile(mailing, named, format),
     ),
   );
-}
 
 async function dayFile(
   { db, objects }: Mailing,
-  { statements }: ProvenPeriod,
-  { name, names }: MadeWith,
+  { statements, names }: NamedPeriod,
+  name: string,
 ): Promise<File> {
   const [row] = statements;
   const format = STATEMENT_FORMATS.find((one) => one.name === name)!;
@@ -68,8 +62,8 @@ async function dayFile(
   return { name: nameIn(format, fileOf(row!.object_key)), contentType: format.contentType, read };
 }
 
-function monthFile({ db, objects, now }: Mailing, proven: ProvenPeriod, { name, names }: MadeWith): File {
-  const { merchantNo, currency, period, statements } = proven;
+function monthFile({ db, objects, now }: Mailing, named: NamedPeriod, name: string): File {
+  const { merchantNo, currency, period, statements, names } = named;
   const format = STATEMENT_FORMATS.find((one) => one.name === name);
   if (format?.holdsMonth === true) {
     const account = { merchantNo, currency, statements };
@@ -89,12 +83,12 @@ function monthFile({ db, objects, now }: Mailing, proven: ProvenPeriod, { name, 
 /** Null where they are more than a mail takes. Throws what reading a statement throws. */
 async function attachedFiles(
   mailing: Mailing,
-  proven: ProvenPeriod,
+  named: NamedPeriod,
   formats: readonly string[],
 ): Promise<Attached[] | null> {
   const attached: Attached[] = [];
   let left = mailing.attachedBytesMax ?? ATTACHED_BYTES_MAX;
-  for (const { name, contentType, read } of await filesOf(mailing, proven, formats)) {
+  for (const { name, contentType, read } of await filesOf(mailing, named, formats)) {
     const { bytes, rest } = await firstBytes(await read(), left);
     left -= bytes.byteLength;
     if (rest !== null || left < 0) {
@@ -107,12 +101,12 @@ async function attachedFiles(
 }
 
 /** A day or month that a format cannot hold is there as CSV, with the reason. */
-async function attachedOrCsv(mailing: Mailing, proven: ProvenPeriod, formats: readonly string[]) {
+async function attachedOrCsv(mailing: Mailing, named: NamedPeriod, formats: readonly string[]) {
   try {
-    return { files: await attachedFiles(mailing, proven, formats), tooSmall: null };
+    return { files: await attachedFiles(mailing, named, formats), tooSmall: null };
   } catch (error) {
     if (!(error instanceof FormatTooSmall)) throw error;
-    return { files: await attachedFiles(mailing, proven, [CSV.name]), tooSmall: error.message };
+    return { files: await attachedFiles(mailing, named, [CSV.name]), tooSmall: error.message };
   }
 }
 
@@ -134,8 +128,9 @@ export async function messageOf(mailing: Mailing, asked: MailAsked): Promise<Sen
   const { from } = mailing;
   const { to, proven, messageId, withoutFiles } = asked;
   const isFile = to.as === 'file' && !withoutFiles;
+  const names = await namesOfMerchant(mailing.db, proven.merchantNo);
   const { files, tooSmall } = isFile
-    ? await attachedOrCsv(mailing, proven, to.formats)
+    ? await attachedOrCsv(mailing, { ...proven, names }, to.formats)
     : { files: null, tooSmall: null };
   return {
     from,
@@ -143,7 +138,7 @@ export async function messageOf(mailing: Mailing, asked: MailAsked): Promise<Sen
     envelope: { from, to: to.to },
     subject: subjectOf(asked),
     text: [
-      ...sumLines(asked, namesOfAccount(await namesOf(mailing.db, [proven.merchantNo]), proven)),
+      ...sumLines(asked, namesOfAccount(names, proven.currency)),
       '',
       ...(files === null ? linkLines(mailing, asked) : fileLines(files)),
       ...(tooSmall === null ? [] : [tooSmall]),
@@ -169,10 +164,10 @@ const threadOf = (
 export const messageIdOf = ({ installation }: Pick<Mailing, 'installation'>, key: MailKey): string => {
   const { recipient, merchantNo, currency, period, revision } = key;
   const text = JSON.stringify([installation, recipient, merchantNo, currency, period, revision]);
-  return `<${createHash('sha256').update(text).digest('hex').slice(0, 40)}@daybook>`;
+  return `<${sha256Of(text).slice(0, 40)}@daybook>`;
 };
 
-const isMonth = ({ period }: Period): boolean => period.length === '2026-03'.length;
+export const isMonth = ({ period }: Period): boolean => period.length === '2026-03'.length;
 
 function subjectOf({ proven, before, revision, reason }: MailAsked): string {
   const { merchantNo, currency, period } = proven;

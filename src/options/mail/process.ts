@@ -2,9 +2,9 @@
 import type { Logger } from 'pino';
 import { messageOf } from '../../ledger/text.ts';
 import type { MailingApp, StatementMail } from '../../run/statement-mail.ts';
-import { AT_END_MS_MAX, keepAlerting, TRY_AT_END_MS_MAX } from '../alerts/deliver.ts';
+import { AT_END_MS_MAX, TRY_AT_END_MS_MAX, whileDelivering } from '../alerts/deliver.ts';
 import { deliverMails } from './deliver.ts';
-import { mailingOf, queueDue, recipientKey } from './due.ts';
+import { mailingOf, queueDue, recipientKeys } from './due.ts';
 import { undeliveredMails } from './stored.ts';
 
 /** What is due is searched for in every statement since the first day that is mailed, so not as often as what waits is sent. */
@@ -36,31 +36,20 @@ async function withMailing<Result>(
 ): Promise<Result> {
   const { mailing, onFailed, onFault } = partsOf(app, log);
   if (mailing === null) return work();
-  const stop = new AbortController();
-  const cut = new AbortController();
-  const kept = keepAlerting({
-    deliver: () => deliverMails(mailing, { signal: cut.signal, onFailed }),
-    runWatchdog: () => queueDue(mailing, stop.signal),
-    watchdogEveryMs: SEARCH_EVERY_MS,
-    onFault,
-    signal: stop.signal,
-  });
-  try {
-    return await work();
-  } finally {
-    stop.abort();
-    const timer = setTimeout(() => cut.abort(), AT_END_MS_MAX);
-    await kept;
-    clearTimeout(timer);
-  }
+  return whileDelivering(
+    {
+      deliver: (signal) => deliverMails(mailing, { signal, onFailed }),
+      runWatchdog: (signal) => queueDue(mailing, signal),
+      watchdogEveryMs: SEARCH_EVERY_MS,
+      onFault,
+    },
+    work,
+  );
 }
 
 export const statementMail: StatementMail = {
   deliverAtEnd,
   withMailing,
   undelivered: (db, { statementMail: settings }) =>
-    undeliveredMails(
-      db,
-      (settings?.recipients ?? []).map(({ to }) => recipientKey(to)),
-    ),
+    undeliveredMails(db, settings === null ? [] : recipientKeys(settings)),
 };

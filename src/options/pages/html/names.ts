@@ -28,7 +28,10 @@ export function merchantPart({ names }: View, merchantNo: string): Part {
 /** Number and currency, which lead to the address, and below them the names. */
 export function accountPart({ names }: View, account: Account, address: string | null = null): Part {
   const number = `${account.merchantNo} ${account.currency}`;
-  return [address === null ? number : link(address, number), below(namesOfAccount(names, account))];
+  return [
+    address === null ? number : link(address, number),
+    below(namesOfAccount(names.get(account.merchantNo), account.currency)),
+  ];
 }
 
 /** The number, which leads to the address, and below it the name. */

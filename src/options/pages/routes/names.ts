@@ -3,11 +3,10 @@ import { sha256Of } from '../../../host/sha256.ts';
 import {
   ACCOUNT_FIELDS,
   MERCHANT_FIELDS,
-  nameProblem,
+  nameProblems,
   type NameField,
   type Names,
   type NamesGiven,
-  type OwnNames,
   storedName,
 } from '../../../ledger/names.ts';
 import { ownMerchants } from '../../../run/chosen-merchants.ts';
@@ -98,13 +97,13 @@ const givenIn = ({ field: typed }: Asked, stored: StoredNames): NamesGiven[] =>
 
 /** Of the first field that cannot be stored. */
 function problemOf({ view: { texts } }: Asked, given: readonly NamesGiven[]): string | null {
-  for (const { merchantNo, currency, fields } of given)
-    for (const [field, text] of Object.entries(fields as Required<OwnNames>)) {
-      const problem = nameProblem(field as NameField, text);
-      const of = currency === null ? merchantNo : `${merchantNo} ${currency}`;
-      if (problem !== null) return texts.names.wrong(of, texts.names[field as NameField], problem);
-    }
-  return null;
+  const [first] = given.flatMap(({ merchantNo, currency, fields }) => {
+    const of = currency === null ? merchantNo : `${merchantNo} ${currency}`;
+    return nameProblems(fields).map(({ field, problem }) =>
+      texts.names.wrong(of, texts.names[field], problem),
+    );
+  });
+  return first ?? null;
 }
 
 /** Stores them as `daybook merchants name` does; returns what to say where it cannot be done. */
