@@ -2,9 +2,10 @@
 import { z } from 'zod';
 import { monthFormats, optionalFormats } from '../../options/all.ts';
 import type { Chosen } from '../../ledger/account-filter.ts';
-import { parseDay } from '../../ledger/business-day.ts';
+import { isDay } from '../../ledger/business-day.ts';
 import type { BusinessDay } from '../../ledger/entry.ts';
 import { isMerchantNo } from '../../ledger/merchant-no.ts';
+import { CURRENCY_CODE } from '../../ledger/money.ts';
 import { mailAddress } from './addresses.ts';
 import { jsonText } from './scalars.ts';
 
@@ -51,14 +52,6 @@ const chosen = (isOne: (text: string) => boolean, error: string) =>
     .default('all')
     .transform((given): Chosen => (given === 'all' ? null : given));
 
-function isDay(text: string): boolean {
-  try {
-    return parseDay(text) === text;
-  } catch {
-    return false;
-  }
-}
-
 const entry = z
   .strictObject({
     name: z.string({ error: 'must be text' }).regex(/^[^\p{C}\s](?:[^\p{C}]{0,98}[^\p{C}\s])?$/u, {
@@ -74,7 +67,7 @@ const entry = z
       'must be all, or a list of merchant numbers (in YAML, put each in quotes)',
     ),
     currencies: chosen(
-      (code) => /^[A-Z]{3}$/.test(code),
+      (code) => CURRENCY_CODE.test(code),
       'must be all, or a list of currency codes, like [USD, EUR]',
     ),
     as: z.enum(['file', 'link'], { error: 'must be file or link' }).default('file'),

@@ -8,7 +8,7 @@ import {
   type Typed,
 } from '../html/breaks.ts';
 import type { Texts } from '../html/texts/en.ts';
-import { dayOf, daysFromTo } from '../../../ledger/business-day.ts';
+import { dayOf, daysFromTo, isDay } from '../../../ledger/business-day.ts';
 import type { BusinessDay } from '../../../ledger/entry.ts';
 import { readQuarantined } from '../../../platform/ledger-entry.ts';
 import { breakCase, type BreakCase, messageToPlatform } from '../../../run/break-case.ts';
@@ -41,7 +41,6 @@ import {
   type MakePage,
   type PagesContext,
 } from './context.ts';
-import { dayOrNull } from './day.ts';
 
 const BREAKS_A_PAGE = 50;
 
@@ -234,14 +233,9 @@ function assignmentIn(
   if (to !== person.name && !mayBeOperator(to, merchantNo, roles))
     return texts.case.notOperator(to, merchantNo);
   const due = field('due');
-  if (due !== null && due !== dueOn && !isDayFrom(due, today))
+  if (due !== null && due !== dueOn && !(isDay(due) && due >= today))
     return texts.case.dueWrong(format.plain.day(today));
   return { to, due };
-}
-
-function isDayFrom(text: string, today: BusinessDay): boolean {
-  const day = dayOrNull(text);
-  return day !== null && day >= today;
 }
 
 /** Another person was quicker, or the break has healed. */

@@ -1,5 +1,5 @@
 /** `/m/MERCHANT/CURRENCY/YYYY-MM-DD`: an account's day. */
-import { addDays, dayWindow, parseDay } from '../../../ledger/business-day.ts';
+import { addDays, dayWindow, isDay } from '../../../ledger/business-day.ts';
 import type { ChainEntry } from '../../../ledger/chain/chain-link.ts';
 import { createChain, type ChainStart } from '../../../ledger/chain/chain.ts';
 import { quarantinedIn } from '../../../ledger/hints/evidence.ts';
@@ -121,17 +121,8 @@ export function accountIn(asked: Asked): Account {
 
 /** Reads a day. Throws `PageRefusal` for what is none: 404 for one in the path, 400 for one that a form asks for. */
 export function dayIn(text: string, status: 400 | 404 = 404): BusinessDay {
-  const day = YEARS.test(text) ? dayOrNull(text) : null;
-  if (day === null) throw new PageRefusal(status);
-  return day;
-}
-
-export function dayOrNull(text: string): BusinessDay | null {
-  try {
-    return parseDay(text);
-  } catch {
-    return null;
-  }
+  if (!YEARS.test(text) || !isDay(text)) throw new PageRefusal(status);
+  return text;
 }
 
 interface Freshness {
