@@ -14,6 +14,7 @@ import { downloads } from './measures/downloads.ts';
 import { formats } from './measures/formats.ts';
 import { latency } from './measures/latency.ts';
 import { memory } from './measures/memory.ts';
+import { monthEnd } from './measures/month-end.ts';
 import { merchants } from './measures/merchants.ts';
 import { merchantsHistory } from './measures/merchants-history.ts';
 import { merchantsLatency } from './measures/merchants-latency.ts';
@@ -23,6 +24,7 @@ import { nightly } from './measures/nightly.ts';
 import { notifications } from './measures/notifications.ts';
 import { pages } from './measures/pages.ts';
 import { publish } from './measures/publish.ts';
+import { search } from './measures/search.ts';
 import { sync } from './measures/sync.ts';
 import { workers } from './measures/workers.ts';
 import { workersMany } from './measures/workers-many.ts';
@@ -47,6 +49,8 @@ const MEASURES: readonly Measure[] = [
   workersMany,
   notifications,
   pages,
+  monthEnd,
+  search,
   downloads,
   books,
 ];

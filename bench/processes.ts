@@ -47,6 +47,8 @@ export interface DaybookWork {
   readonly range: { readonly from: string; readonly to: string } | null;
   /** Settings as in production: PLATFORM_BASE_URL, DATABASE_URL, ... */
   readonly env: Env;
+  /** How it ends; left out: with 0. */
+  readonly endsWith?: number;
 }
 
 export interface DaybookRun {
@@ -70,7 +72,8 @@ export async function runDaybook(work: DaybookWork, profileDir: string | null): 
   const flags = profileDir === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
   const { command, range } = work;
   const run = await runScript<DaybookRun>('./daybook.ts', { command, range }, work.env, flags);
-  if (run.exitCode !== 0) throw new Error(`${work.what} ended with ${run.exitCode}: ${run.notes.join('; ')}`);
+  if (run.exitCode !== (work.endsWith ?? 0))
+    throw new Error(`${work.what} ended with ${run.exitCode}: ${run.notes.join('; ')}`);
   return run;
 }
 
@@ -206,6 +209,8 @@ export async function startServing(input: {
   readonly folder: string;
   /** The time of the pages; left out: the machine's. */
   readonly now?: string;
+  /** Settings in addition; left out: everybody only reads. */
+  readonly env?: Env;
 }): Promise<Serving> {
   const child = start('./serve-shown.ts', input, {}, []);
   const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]();

@@ -5,7 +5,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { keepHeapSmall } from '../src/cli/heap.ts';
 import { serve } from '../src/options/notifications/serve.ts';
-import { pagesShown, PAGES_CONNECTIONS, shownPages } from '../src/options/pages/shown.ts';
+import { pagesShown, shownPages } from '../src/options/pages/shown.ts';
 import { createDirectoryStore } from '../src/objects/directory.ts';
 import { clockOf } from '../src/run/app.ts';
 import { loadSettings } from '../src/settings/load.ts';
@@ -19,11 +19,13 @@ const {
   key,
   folder,
   now: at,
+  env = {},
 } = givenInput() as {
   databaseUrl: string;
   key: string;
   folder: string;
   now?: string;
+  env?: Record<string, string>;
 };
 const settings = loadSettings({
   env: {
@@ -38,19 +40,16 @@ const settings = loadSettings({
     DAYBOOK_ACCESS_PROXIES: '127.0.0.1',
     DAYBOOK_ACCESS_ROLES: '{"*":"viewer"}',
     ...(at !== undefined && { DAYBOOK_NOW: at }),
+    ...env,
   },
   readFile: () => '',
 });
-const [database, ofPages] = await Promise.all([
-  openDatabase(settings),
-  openDatabase({ ...settings, connectionsMax: PAGES_CONNECTIONS }),
-]);
+const database = await openDatabase(settings);
 const now = clockOf(settings);
 const pages = shownPages(
   await pagesShown(
     { ...settings, pagesListen: settings.pagesListen! },
     { database, objects: createDirectoryStore(folder), now },
-    ofPages.db,
   ),
 );
 const anyPort = { host: '127.0.0.1', port: 0 };

@@ -16,8 +16,8 @@ import { memoryPeak } from './memory.ts';
 const WORKERS = 4;
 const MERCHANTS = 100_000;
 const ENTRIES_PER_DAY = 2;
-/** `DATABASE_POOL_SIZE`, and those that docs/operations.md asks for in addition. */
-const CONNECTIONS_EACH = 10 + 2;
+/** `DATABASE_POOL_SIZE`. */
+const CONNECTIONS_EACH = 7;
 
 export const workersMany: Measure = {
   name: 'workers-many',

@@ -23,7 +23,7 @@ const CAMT = [
   ['`FrToDt`', 'the business day, as times of the platform’s zone'],
   [
     '`Acct/Id/Othr/Id`',
-    'merchant number and currency, as readers find an account by its number alone: `10001USD`. What is longer than 34 ' +
+    'merchant number and currency, as readers find an account by its number alone: `10001USD` (or its IBAN: see [Names and references](#names-and-references)). What is longer than 34 ' +
       'characters has `~` and 8 digits of the merchant number’s SHA-256 before the currency',
   ],
   ['`Acct/Ccy`', 'currency code of the account'],
@@ -86,7 +86,7 @@ const CHANGES = [
   [
     'name',
     'merchant, currency, day, and both revisions: `10001_USD_2026-03-31.r1-r3.csv`. `r0` is a day that had no statement when the month was closed. The same two ' +
-      'revisions give the same name and content, so an importer can refuse a second import by it',
+      'revisions give the same name and, but for [names and references](#names-and-references), the same content, so an importer can refuse a second import by it',
   ],
   [
     'CSV',
@@ -190,6 +190,28 @@ const MONTH_WORKBOOK = [
   ],
 ];
 
+const NAMES = [
+  [
+    '`xlsx`, of a day',
+    '`Summary`: `merchant_name`, `merchant_reference`, `account_name`, `iban` and `ledger_account`, below number and currency',
+  ],
+  [
+    '`workbook`',
+    '`Overview`: `account_name`, `iban` and `ledger_account` behind the other columns; `merchant_name` and `merchant_reference` below `merchant_no`',
+  ],
+  [
+    '`pdf`, of a day and of a month',
+    'below the number. Characters that the fonts lack are spelled in Latin letters: `支付` is `ZhiFu`',
+  ],
+  [
+    '`camt053`',
+    '`Acct/Nm` is the name of the account (its first 70 characters), `Acct/Ownr/Nm` that of the merchant, and `Acct/Ownr/Id/OrgId/Othr/Id` its reference. **The IBAN takes ' +
+      'the place of merchant number and currency:** it is `Acct/Id/IBAN` where its check digits hold (remainder by 97), else `Acct/Id/Othr/Id`',
+  ],
+  ['`mt940`', 'none. `:25:` stays merchant number and currency, as importers find the account by it'],
+  ['`csv`, `spreadsheet`, `month-{YYYY-MM}.csv`', 'none'],
+];
+
 const LIMITS = [
   [code('csv'), 'every day', 'flat'],
   [
@@ -258,6 +280,13 @@ export const formatSections = (): string[] => [
     'also where only a cell changed that the format does not have. An entry that only changed its place is not there.',
   table(['part', 'what it holds'], CHANGES),
   'Such files are made for the download: no manifest lists them, and `verify` names them as not checked.',
+  '### Names and references',
+  '`daybook merchants name` and the pages give merchants and accounts display names and own references. A file that is made for a download has those of ' +
+    'that time; the same download later may have others. Without names, every file is as it would be if there were no names at all.',
+  table(['format', 'where they are'], NAMES),
+  '**What is published never has names**, neither CSV, summary, manifest and close nor a format that `DAYBOOK_STATEMENT_FORMATS` publishes: a new name changes no ' +
+    'published byte, and a lost file is made again as it was. A download of such a file is the published one, without names. Identifiers of messages and statements ' +
+    '(`MsgId`, `Stmt/Id`) and names of files do not depend on names, so an importer can still refuse a second import by them.',
   '### What a format cannot hold',
   'All are written as a stream, a day of a million entries in as little memory as a small one. A download of a day that does ' +
     'not fit ends with exit code 2 and says why. A run publishes the day without the file, says so, and ends with 3.',

@@ -5,7 +5,7 @@ DO $$ BEGIN
 END $$;
 GRANT USAGE ON SCHEMA public TO daybook_inbox;
 GRANT SELECT ON kysely_migration, kysely_migration_lock, reference_list, reference_item TO daybook_inbox;
-GRANT SELECT, INSERT, UPDATE ON application, beneficiary, merchant, fingerprint_key, platform_hold TO daybook_inbox;
+GRANT SELECT, INSERT, UPDATE ON application, beneficiary, merchant, account_name, fingerprint_key, platform_hold TO daybook_inbox;
 -- Audit events and check values of keys are added and never changed.
 REVOKE INSERT ON audit_event FROM daybook_inbox;
 GRANT SELECT, INSERT (at, by_whom, command, subject, note) ON audit_event TO daybook_inbox;

@@ -15,7 +15,7 @@ GRANT UPDATE (id, clock_off_at, clock_off, nights_checked_at, runs_checked_at, s
 -- Entries, their versions, statements and runs are never deleted.
 GRANT SELECT, INSERT, UPDATE ON
   ledger_entry, ledger_entry_version, quarantined_entry, certified_span, account_day, day_entries, ledger_cursor, continuity_break, statement, artifact,
-  lateness_count, run, task, lease, merchant,
+  lateness_count, run, task, lease, merchant, account_name,
   reference_list, reference_item, platform_hold
 TO daybook_job;
 GRANT USAGE ON SEQUENCE range_number, backfill_number, repeat_number, book_match_id_seq TO daybook_job;
@@ -44,6 +44,8 @@ DO $$ BEGIN EXECUTE format('GRANT TEMPORARY ON DATABASE %I TO daybook_job', curr
 GRANT SELECT, INSERT, UPDATE, DELETE ON sync_window, absent_entry TO daybook_job;
 -- Alerts wait to be sent. Conditions that are over, and events of tokens that work again, are deleted.
 GRANT SELECT, INSERT, UPDATE, DELETE ON alert, alert_delivery, alert_condition, event TO daybook_job;
+-- Statements by mail are on record for ever.
+GRANT SELECT, INSERT, UPDATE ON statement_mail TO daybook_job;
 -- The queue, where DAYBOOK_WORKERS=queue: jobs come and go.
 DO $$ BEGIN
   IF to_regclass('daybook_queue.job') IS NOT NULL THEN

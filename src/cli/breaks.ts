@@ -1,5 +1,5 @@
 /** `breaks`: lists the breaks of the balance chain. Its subcommands handle each as a case. */
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import type { Kysely } from 'kysely';
 import { readQuarantined } from '../platform/ledger-entry.ts';
 import { openPlatform } from '../run/app.ts';
@@ -11,12 +11,15 @@ import {
   messageToPlatform,
 } from '../run/break-case.ts';
 import {
+  BREAK_CHOICES,
   BREAK_STEPS,
   NOTE_CHARACTERS_MAX,
   takeStep,
+  type BreakChoice,
   type BreakStep,
   lastSteps,
   breakById,
+  handledAs,
   handlingOf,
 } from '../store/breaks/break-cases.ts';
 import { chosenMerchants } from '../run/chosen-merchants.ts';
@@ -58,6 +61,7 @@ While a break is open, every run of its merchant ends with exit code 3; an assig
 Examples:
   daybook breaks
   daybook breaks --merchant M1 --all
+  daybook breaks --state unassigned
   daybook breaks show 7
   daybook breaks take 7 --by Ada
   daybook breaks take 7 --to Grace --due 2026-04-30 --by Ada
@@ -65,12 +69,19 @@ Examples:
 
 interface ListFlags extends PageFlags, Pick<RangeFlags, 'merchant' | 'currency'> {
   readonly all?: boolean;
+  readonly state?: string;
 }
 
 const withListFlags = (command: Command): Command =>
   withPageFlags(
     command
-      .option('--all', 'healed and resolved ones too')
+      .option('--all', 'healed and resolved ones too; the same as `--state all`')
+      .addOption(
+        new Option(
+          '--state <state>',
+          'only these: open (default), of them unassigned or taken, resolved, healed, or all',
+        ).conflicts('all'),
+      )
       .option('--merchant <no>', 'only this merchant (may be repeated)', collect, [])
       .option('--currency <code>', 'only this currency (may be repeated)', collect, []),
     'id',
@@ -85,19 +96,31 @@ export function breaksCommand(breaks: Command): void {
 
 function list(_flags: object, self: Command): Promise<void> {
   // Flags that `breaks` has as well are taken for its own, wherever they stand.
-  const { all = false, json = false, ...flags } = self.optsWithGlobals<ListFlags & GlobalFlags>();
+  const {
+    all = false,
+    state: given,
+    json = false,
+    ...flags
+  } = self.optsWithGlobals<ListFlags & GlobalFlags>();
+  const state = given === undefined ? (all ? 'all' : 'open') : choiceOf(given);
   return answer(self, async ({ db, times, now }) => {
     const { limit, after } = pageOf(flags, json);
     const found = await listBreaks(db, {
-      ...{ ...accountsFlagged(flags), all },
+      ...{ ...accountsFlagged(flags), ...handledAs(state) },
       limit: limit === undefined ? undefined : limit + 1,
       after: after === undefined ? undefined : idFlag(after, `--after ${after} is no number of a break.`),
     });
     const rows = await casesOf(db, limit === undefined ? found : found.slice(0, limit));
     const next = rows.length < found.length ? String(rows.at(-1)!.id) : null;
     const today = dayOf(now().getTime(), times.zone);
-    return { document: rows, text: listText(rows, { next, times, today }) };
+    return { document: rows, text: listText(rows, { state, next, times, today }) };
   });
+}
+
+function choiceOf(text: string): BreakChoice {
+  const choice = BREAK_CHOICES.find((one) => one === text);
+  if (choice !== undefined) return choice;
+  throw new UsageError(`--state ${text} is no state of breaks; write one of ${BREAK_CHOICES.join(', ')}.`);
 }
 
 type CaseRow = BreakRow & {
@@ -117,15 +140,30 @@ async function casesOf(db: Kysely<DB>, rows: readonly BreakRow[]): Promise<CaseR
   });
 }
 
+const NONE: Readonly<Record<BreakChoice, string>> = {
+  open: 'no open break',
+  unassigned: 'no unassigned break',
+  taken: 'no assigned break',
+  resolved: 'no resolved break',
+  healed: 'no healed break',
+  all: 'no break',
+};
+
 function listText(
   rows: readonly CaseRow[],
   {
+    state,
     next,
     times,
     today,
-  }: { readonly next: string | null; readonly times: Times; readonly today: BusinessDay },
+  }: {
+    readonly state: BreakChoice;
+    readonly next: string | null;
+    readonly times: Times;
+    readonly today: BusinessDay;
+  },
 ): string {
-  if (rows.length === 0) return 'no open break';
+  if (rows.length === 0) return NONE[state];
   const open = rows.filter(({ status }) => status === 'open');
   const assigned = new Map(
     open.map(({ id, taken_by: takenBy, due_on: dueOn }) => [id, assignedText({ takenBy, dueOn }, today)]),

@@ -1,4 +1,5 @@
 /** Flags and arguments that several commands have: days, merchants, currencies, numbers of rows, notes. */
+import { CURRENCY_CODE } from '../ledger/money.ts';
 import type { Command } from 'commander';
 import type { AccountFilter, Chosen } from '../ledger/account-filter.ts';
 import { dayOf, parseDay } from '../ledger/business-day.ts';
@@ -94,7 +95,7 @@ export function monthFlag(text: string, flag = ''): Month {
 
 /** Reads a currency. Throws `UsageError` for what cannot be a currency code. */
 export function currencyFlag(code: string): string {
-  if (!/^[A-Z]{3}$/.test(code))
+  if (!CURRENCY_CODE.test(code))
     throw new UsageError(`--currency ${code} is no currency code; write three capitals, like USD.`);
   return code;
 }

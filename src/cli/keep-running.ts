@@ -2,11 +2,12 @@
 import type { Logger } from 'pino';
 import { alertsOf, type Purpose } from '../run/alerts.ts';
 import type { PlatformApp } from '../run/app.ts';
+import { statementMailOf } from '../run/statement-mail.ts';
 import type { Settings } from '../settings/settings.ts';
 import { stopSignal, withPlatform } from './context.ts';
 import { metricsOf, withHealthPort } from './observed.ts';
 
-/** Does `work` until SIGTERM or Ctrl-C, while health checks and metrics are answered and alerts are sent. */
+/** Does `work` until SIGTERM or Ctrl-C, while health checks and metrics are answered and alerts and statements are sent. */
 export async function keepRunning(
   settings: Settings,
   work: (app: PlatformApp, log: Logger, signal: AbortSignal) => Promise<void>,
@@ -14,12 +15,14 @@ export async function keepRunning(
 ): Promise<void> {
   const metrics = await metricsOf(settings);
   const alerts = await alertsOf(settings);
+  // One process is enough: others would search for the same.
+  const mail = purpose === 'night' ? await statementMailOf(settings) : null;
   const observed = async (app: PlatformApp, log: Logger): Promise<void> => {
     const signal = stopSignal();
+    const mailing = (): Promise<void> =>
+      mail === null ? work(app, log, signal) : mail.withMailing(app, log, () => work(app, log, signal));
     await withHealthPort({ app, log, metrics, signal }, () =>
-      alerts === null
-        ? work(app, log, signal)
-        : alerts.withAlerting(app, log, () => work(app, log, signal), { purpose }),
+      alerts === null ? mailing() : alerts.withAlerting(app, log, mailing, { purpose }),
     );
     onEnd?.(log);
   };

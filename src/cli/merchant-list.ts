@@ -1,17 +1,29 @@
-/** Reads a list of merchants and where their tokens are: CSV, or a list in YAML or JSON. Its messages never repeat a token. */
+/** Reads a list of merchants, where their tokens are and what they are called: CSV, or a list in YAML or JSON. Its messages never repeat a token. */
+import { CURRENCY_CODE } from '../ledger/money.ts';
 import { Readable } from 'node:stream';
 import { LineCounter, parseDocument } from 'yaml';
 import { isMerchantNo, MERCHANT_NO_RULE } from '../ledger/merchant-no.ts';
+import {
+  ACCOUNT_FIELDS,
+  MERCHANT_FIELDS,
+  type NameField,
+  nameProblems,
+  type NamesGiven,
+  type OwnNames,
+  storedName,
+} from '../ledger/names.ts';
 import { counted } from '../ledger/text.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
 import { csvRows } from '../statements/formats/csv-reader.ts';
 import { UnreadableRows } from '../statements/formats/format.ts';
 
-const FIELDS = ['merchantNo', 'token', 'tokenEnv', 'tokenFile'] as const;
+const TOKEN_FIELDS = ['token', 'tokenEnv', 'tokenFile'] as const;
+const FIELDS = ['merchantNo', ...TOKEN_FIELDS, ...MERCHANT_FIELDS] as const;
 type Field = (typeof FIELDS)[number];
-const TOKEN_FIELDS = FIELDS.slice(1);
+/** Of a list in YAML or JSON, by currency. */
+const ACCOUNTS = 'accounts';
 
-/** A merchant of the list, with exactly one of the three: its token, a variable that holds it, or a file. */
+/** A merchant of the list, with names or one of the three: its token, a variable that holds it, or a file. */
 export interface ListedMerchant {
   /** `line 3` of a CSV file, `merchant 3` of a list. */
   readonly place: string;
@@ -19,6 +31,8 @@ export interface ListedMerchant {
   readonly token?: string;
   readonly tokenEnv?: string;
   readonly tokenFile?: string;
+  /** Names and references that the list gives. */
+  readonly names: readonly NamesGiven[];
 }
 
 interface Problem {
@@ -44,14 +58,25 @@ export async function readMerchantList(text: string, path: string): Promise<read
   if (rows.length === 0) throw new UsageError(`${path} names no merchant; nothing was stored.`);
   const problems: Problem[] = [];
   const placeOf = new Map<string, string>();
-  const merchants = rows.map(({ place, fields }) => {
-    for (const problem of problemsOf(fields)) problems.push({ place, problem });
+  const merchants = rows.map(({ place, fields, accounts }) => {
     const merchantNo = fields.merchantNo ?? '';
+    const own = { merchantNo, currency: null, fields: pickedFields(MERCHANT_FIELDS, fields) };
+    const names = [own, ...accounts.map((one) => ({ merchantNo, ...one }))].filter(
+      (one) => Object.keys(one.fields).length > 0,
+    );
+    for (const problem of [...problemsOf(fields, names.length > 0), ...names.flatMap(namesProblems)])
+      problems.push({ place, problem });
     const earlier = placeOf.get(merchantNo);
     if (earlier !== undefined && merchantNo !== '')
       problems.push({ place, problem: `merchant ${merchantNo} is in ${earlier} already` });
     placeOf.set(merchantNo, earlier ?? place);
-    return { place, ...fields, merchantNo };
+    const { token, tokenEnv, tokenFile } = fields;
+    return {
+      ...{ place, merchantNo, names },
+      ...(token !== undefined && { token }),
+      ...(tokenEnv !== undefined && { tokenEnv }),
+      ...(tokenFile !== undefined && { tokenFile }),
+    };
   });
   if (problems.length > 0) throw listRefused(path, problems);
   return merchants;
@@ -62,12 +87,26 @@ type Fields = Partial<Record<Field, string>>;
 interface Row {
   readonly place: string;
   readonly fields: Fields;
+  readonly accounts: readonly Omit<NamesGiven, 'merchantNo'>[];
 }
 
-function* problemsOf(fields: Fields): Generator<string> {
+const pickedFields = (own: readonly NameField[], fields: OwnNames): OwnNames =>
+  Object.fromEntries(
+    own.flatMap((field) => {
+      const text = fields[field];
+      return text === undefined ? [] : [[field, storedName(field, text)]];
+    }),
+  );
+
+function namesProblems({ currency, fields }: NamesGiven): string[] {
+  const of = currency === null ? '' : `${ACCOUNTS} ${currency}: `;
+  return nameProblems(fields).map(({ field, problem }) => `${of}${field} ${problem}`);
+}
+
+function* problemsOf(fields: Fields, hasNames: boolean): Generator<string> {
   if (!isMerchantNo(fields.merchantNo ?? '')) yield `merchantNo ${MERCHANT_NO_RULE}`;
   const given = TOKEN_FIELDS.filter((field) => fields[field] !== undefined);
-  if (given.length !== 1) {
+  if (given.length !== 1 && !(hasNames && given.length === 0)) {
     const which = given.length === 0 ? 'none' : given.join(' and ');
     yield `has ${which}; give one of ${TOKEN_FIELDS.join(', ')}`;
   }
@@ -88,7 +127,7 @@ async function tableRows(text: string, path: string): Promise<Row[]> {
   const unknown = names.filter((name) => !isField(name));
   if (unknown.length > 0 || !names.includes('merchantNo') || new Set(names).size < names.length) {
     throw new UsageError(
-      `${path}: the first line names the columns, separated by commas: merchantNo, and one or more of ${TOKEN_FIELDS.join(', ')}.`,
+      `${path}: the first line names the columns, separated by commas: merchantNo, and one or more of ${FIELDS.slice(1).join(', ')}.`,
     );
   }
   const problems: Problem[] = [];
@@ -101,7 +140,7 @@ async function tableRows(text: string, path: string): Promise<Row[]> {
         problem: `has ${counted(cells.length, 'cell')}, and the first line ${names.length}`,
       });
     const filled = names.map((name, at) => [name, cells[at]?.trim() ?? '']).filter(([, cell]) => cell !== '');
-    return [{ place, fields: Object.fromEntries(filled) as Fields }];
+    return [{ place, fields: Object.fromEntries(filled) as Fields, accounts: [] }];
   });
   if (problems.length > 0) throw listRefused(path, problems);
   return rows;
@@ -129,15 +168,36 @@ function listRows(text: string, path: string): Row[] {
   const problems: Problem[] = [];
   const rows = list.map((one: unknown, index): Row => {
     const place = `merchant ${index + 1}`;
-    const fields = isMapping(one) ? Object.entries(one) : [];
+    const { [ACCOUNTS]: accounts = {}, ...own } = isMapping(one) ? one : {};
+    const fields = Object.entries(own);
     if (!isMapping(one)) problems.push({ place, problem: 'has no fields' });
     if (fields.some(([name, value]) => !isField(name) || typeof value !== 'string'))
-      problems.push({ place, problem: `may have ${FIELDS.join(', ')}, each a text` });
-    return { place, fields: Object.fromEntries(fields) as Fields };
+      problems.push({ place, problem: `may have ${FIELDS.join(', ')}, each a text, and ${ACCOUNTS}` });
+    const isListed = isMapping(accounts) && Object.entries(accounts).every(isAccount);
+    if (!isListed)
+      problems.push({
+        place,
+        problem: `${ACCOUNTS} has a currency (USD) with ${ACCOUNT_FIELDS.join(', ')}, each a text, for each account`,
+      });
+    return {
+      ...{ place, fields: Object.fromEntries(fields) as Fields },
+      accounts: isListed
+        ? Object.entries(accounts).map(([currency, given]) => ({
+            ...{ currency, fields: pickedFields(ACCOUNT_FIELDS, given as OwnNames) },
+          }))
+        : [],
+    };
   });
   if (problems.length > 0) throw listRefused(path, problems);
   return rows;
 }
+
+const isAccount = ([currency, given]: [string, unknown]): boolean =>
+  CURRENCY_CODE.test(currency) &&
+  isMapping(given) &&
+  Object.entries(given).every(
+    ([name, text]) => (ACCOUNT_FIELDS as readonly string[]).includes(name) && typeof text === 'string',
+  );
 
 const isMapping = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

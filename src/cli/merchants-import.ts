@@ -1,4 +1,4 @@
-/** `merchants import`: adds many merchants, or gives them new tokens, from one file. Tokens never reach an output. */
+/** `merchants import`: adds many merchants, or gives them new tokens and names, from one file. Tokens never reach an output. */
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
@@ -11,6 +11,7 @@ import { clockOf, openPlatform } from '../run/app.ts';
 import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
 import type { Settings } from '../settings/settings.ts';
 import { recordAuditEvents } from '../store/audit.ts';
+import { planNames, storeNames } from '../store/names.ts';
 import { planImport, storeImport, type ImportPlan, type MerchantToken } from '../store/merchants.ts';
 import { adoptSecretKey, assertSecretKeys } from '../store/secrets/key-check.ts';
 import {
@@ -24,6 +25,7 @@ import {
 } from './context.ts';
 import { inputText } from './input-file.ts';
 import { type ListedMerchant, listRefused, readMerchantList } from './merchant-list.ts';
+import { assertKnown, mistypedLine } from './merchants-name.ts';
 import { counted, lines } from './output/text.ts';
 
 interface ImportFlags {
@@ -38,9 +40,9 @@ const BYTES_MAX = 64 * 1_048_576;
 
 export function addImportCommand(merchants: Command): void {
   withBy(merchants.command('import'))
-    .argument('<file>', 'CSV, YAML or JSON: each merchant with its number and its token')
+    .argument('<file>', 'CSV, YAML or JSON: each merchant with its number, its token and its names')
     .description(
-      'add many merchants, or give them new tokens; a disabled one stays disabled (needs DAYBOOK_SECRET_KEYS)',
+      'add many merchants, or give them new tokens or names; a disabled one stays disabled (tokens need DAYBOOK_SECRET_KEYS)',
     )
     .option('--merchant <no>', 'only this merchant of the file (may be repeated)', collect, [])
     .option('--check', 'make one call with each token first; what the platform refuses is not stored')
@@ -50,6 +52,9 @@ export function addImportCommand(merchants: Command): void {
       '\nThe file, as CSV (or a list of the same fields in YAML or JSON):\n' +
         '  merchantNo,token\n  10001,the-token-of-10001\n' +
         'In place of token: tokenEnv, a variable of the environment; tokenFile, a file relative to this one.\n' +
+        'Also name and reference, as `merchants name` gives them; a known merchant then needs no token. YAML and JSON take\n' +
+        'accounts, too: {USD: {name: Settlement, iban: DE89370400440532013000, ledgerAccount: "1210"}}.\n' +
+        'A name that is left out stays; in YAML and JSON an empty text ("") removes it.\n' +
         'A problem anywhere in the file stores nothing. The same file again changes nothing.\n' +
         '\nExample:\n  daybook merchants import merchants.csv --dry-run',
     )
@@ -69,24 +74,39 @@ async function importMerchants(path: string, flags: ImportFlags, self: Command):
   const merchants = given.filter(({ merchantNo }) => !refused.has(merchantNo));
   await answerWith(settings, self, async ({ db, now }) => {
     const { secretKeys } = settings;
-    await (isDryRun ? assertSecretKeys : adoptSecretKey)(db, secretKeys);
-    const plan = isDryRun
-      ? await planImport(db, merchants, secretKeys)
+    const names = listed.flatMap((one) => (refused.has(one.merchantNo) ? [] : one.names));
+    await assertKnown({ db, settings }, numbersOf(listed.filter((one) => !hasToken(one))));
+    if (given.length > 0) await (isDryRun ? assertSecretKeys : adoptSecretKey)(db, secretKeys);
+    const [plan, renamed] = isDryRun
+      ? [await planImport(db, merchants, secretKeys), await planNames(db, names)]
       : await db.transaction().execute(async (trx) => {
           const done = await storeImport(trx, { merchants, secretKeys, now: now() });
           const event = auditEventOf(self, path);
           const events = [...done.added, ...done.changed].map((subject) => ({ ...event, subject }));
           await recordAuditEvents(trx, events, now());
-          return done;
+          return [done, await storeNames(trx, names, { event, now: now() })];
         });
     const problems = [...refused].map(([merchantNo, problem]) => ({ merchantNo, problem }));
+    const all = { ...plan, renamed: [...new Set(numbersOf(renamed))] };
     return {
-      document: { file: path, dryRun: isDryRun, checked: isChecked, ...plan, refused: problems },
-      text: importText(plan, { path, all: given.length, isDryRun, refused }),
+      document: { file: path, dryRun: isDryRun, checked: isChecked, ...all, refused: problems },
+      text: lines(
+        importText(all, { path, all: listed.length, isDryRun, refused }),
+        ...names
+          .map(({ fields }) => mistypedLine(fields))
+          .filter((text) => text !== false)
+          .slice(0, NAMED_MAX),
+      ),
       exitCode: refused.size > 0 ? EXIT.incomplete : EXIT.done,
     };
   });
 }
+
+const numbersOf = (all: readonly { readonly merchantNo: string }[]): string[] =>
+  all.map(({ merchantNo }) => merchantNo);
+
+const hasToken = ({ token, tokenEnv, tokenFile }: ListedMerchant): boolean =>
+  (token ?? tokenEnv ?? tokenFile) !== undefined;
 
 /** Throws `UsageError` where others may open a file that holds tokens. */
 function assertPrivate(path: string): void {
@@ -112,7 +132,7 @@ function chosen(
 /** The tokens, wherever they are. Throws `UsageError` with every problem. */
 function tokensOf(listed: readonly ListedMerchant[], path: string): MerchantToken[] {
   const problems: { readonly place: string; readonly problem: string }[] = [];
-  const tokens = listed.map((one) => {
+  const tokens = listed.filter(hasToken).map((one) => {
     const { merchantNo, place, tokenEnv, tokenFile } = one;
     const source = tokenEnv === undefined ? tokenFile && ` in ${tokenFile}` : ` of the variable ${tokenEnv}`;
     const token = tokenOf(one, path)?.trim() ?? '';
@@ -179,12 +199,17 @@ interface Imported {
   readonly refused: ReadonlyMap<string, string>;
 }
 
-function importText(plan: ImportPlan, { path, all, isDryRun, refused }: Imported): string {
-  const { added, changed, unchanged, disabled } = plan;
+function importText(
+  { added, changed, disabled, renamed }: ImportPlan & { readonly renamed: readonly string[] },
+  { path, all, isDryRun, refused }: Imported,
+): string {
+  const touched = new Set([...added, ...changed, ...renamed, ...refused.keys()]);
+  const unchanged = all - touched.size;
   const counts = [
     added.length > 0 && `${added.length.toLocaleString('en')} added`,
     changed.length > 0 && `${changed.length.toLocaleString('en')} with a new token`,
-    unchanged.length > 0 && `${unchanged.length.toLocaleString('en')} unchanged`,
+    renamed.length > 0 && `${renamed.length.toLocaleString('en')} with other names`,
+    unchanged > 0 && `${unchanged.toLocaleString('en')} unchanged`,
     refused.size > 0 && `${refused.size.toLocaleString('en')} refused and not stored`,
   ].filter((part) => part !== false);
   return lines(

@@ -14,6 +14,7 @@ import {
   setMerchantStatus,
   type MerchantRow,
 } from '../store/merchants.ts';
+import { namesOf } from '../store/names.ts';
 import { adoptSecretKey, rekey, type RekeyReport } from '../store/secrets/key-check.ts';
 import {
   answer,
@@ -33,6 +34,7 @@ import {
   type PageFlags,
 } from './flags.ts';
 import { addImportCommand, openTokenCheck } from './merchants-import.ts';
+import { addNameCommand, namesDocument } from './merchants-name.ts';
 import { counted, lines, longTable, nextLine, type Times } from './output/text.ts';
 
 interface AddFlags {
@@ -45,6 +47,7 @@ interface AddFlags {
 export function merchantsCommand(merchants: Command): void {
   addAddCommand(merchants);
   addImportCommand(merchants);
+  addNameCommand(merchants);
   addListCommand(merchants);
   addStatusCommand(merchants, 'enable', 'sync a merchant’s ledger again, with the token it has');
   addStatusCommand(merchants, 'disable', 'stop syncing a merchant; what is stored stays');
@@ -127,7 +130,12 @@ function addListCommand(merchants: Command): void {
           .filter((row) => status === null || row.status === status)
           .sort((a, b) => (a.merchantNo < b.merchantNo ? -1 : 1));
         const { shown, next } = pageBehind(wanted, ({ merchantNo }) => merchantNo, place);
-        return { document: shown, text: listText(shown, next, times) };
+        const names = await namesOf(
+          db,
+          shown.map(({ merchantNo }) => merchantNo),
+        );
+        const named = shown.map((row) => ({ ...row, ...namesDocument(names, row.merchantNo) }));
+        return { document: named, text: listText(named, next, times) };
       }),
     );
 }
@@ -144,11 +152,17 @@ function statusFlag(text: string | undefined): string | null {
   throw new UsageError(`--status ${text} is none of a merchant; write active or disabled.`);
 }
 
-function listText(rows: readonly ListedMerchant[], next: string | null, times: Times): string {
+type NamedMerchant = ListedMerchant & ReturnType<typeof namesDocument>;
+
+function listText(rows: readonly NamedMerchant[], next: string | null, times: Times): string {
   if (rows.length === 0) return 'no such merchant; `daybook merchants add` adds one';
   return lines(
     longTable(rows, {
       merchant: ({ merchantNo }) => merchantNo,
+      ...(rows.some(({ name }) => name !== null) && { '~name': ({ name }: NamedMerchant) => name }),
+      ...(rows.some(({ reference }) => reference !== null) && {
+        '?reference': ({ reference }: NamedMerchant) => reference,
+      }),
       status: ({ status }) => status,
       '~token': ({ hasToken, source }) =>
         hasToken ? (source === 'settings' ? 'from the settings' : 'stored') : 'none',

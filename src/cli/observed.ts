@@ -5,9 +5,7 @@ import { part } from '../options/all.ts';
 import type { ProcessMetrics, Traces } from '../options/option.ts';
 import type { PlatformApp } from '../run/app.ts';
 import { UNOBSERVED, type Observer } from '../run/active-run.ts';
-import type { Settings, SettingsWithoutPlatform } from '../settings/settings.ts';
-import { openDatabase } from '../store/engine/connection.ts';
-import type { Database } from '../store/engine/database.ts';
+import type { SettingsWithoutPlatform } from '../settings/settings.ts';
 
 /** Failures of sending traces are logged this often at most. */
 const SHOWN_EVERY_MS = 60_000;
@@ -40,8 +38,7 @@ export const observerOf = (metrics: ProcessMetrics | null, traces: Traces | null
 
 /**
  * Does `work` while `/healthz`, `/readyz` and `/metrics` are answered where DAYBOOK_HEALTH_LISTEN says; without it just
- * the work. An address that cannot be listened on, or a database that has no connection left for this, is reported in the
- * log, as the work matters more.
+ * the work. An address that cannot be listened on is reported in the log, as the work matters more.
  */
 export async function withHealthPort(
   { app, log, metrics, signal }: HealthPort,
@@ -52,22 +49,15 @@ export async function withHealthPort(
   const { listenForHealth } = await import('../web/server.ts');
   const { createReadiness } = await import('../web/readiness.ts');
   const open = async () => {
-    const own = await ownConnection(app.settings, app.database, OWN_CONNECTIONS);
-    const { db } = own;
+    const db = app.database.reserve(HEALTH_CONNECTIONS);
     const { secretKeys } = app.settings;
     const listener = await listenForHealth(healthListen, {
       readiness: createReadiness({ db, secretKeys, needsKeys: false, signal }),
       metrics: metrics.page({ settings: app.settings, db, now: app.now }),
       onRefusal: (event) => log.debug(event, 'refused'),
-    }).catch(async (error: unknown) => {
-      await own.close();
-      throw error;
     });
     log.info({ url: listener.url }, 'health checks and metrics');
-    return async () => {
-      await listener.close();
-      await own.close();
-    };
+    return () => listener.close();
   };
   const close = await open().catch((error: unknown) => {
     log.error({ problem: messageOf(error) }, 'no health checks');
@@ -80,6 +70,9 @@ export async function withHealthPort(
   }
 }
 
+/** One for a scrape, and one for a health check meanwhile. */
+export const HEALTH_CONNECTIONS = 2;
+
 export interface HealthPort {
   readonly app: PlatformApp;
   readonly log: Logger;
@@ -87,35 +80,3 @@ export interface HealthPort {
   /** Aborted once the process is stopping. */
   readonly signal: AbortSignal;
 }
-
-/** One for a scrape, and one for a health check meanwhile. */
-const OWN_CONNECTIONS = 2;
-
-type ConnectionSettings = Pick<Settings, 'databaseUrl' | 'dataDir' | 'allowInsecure'>;
-
-/**
- * More connections, which nothing else uses, so that a long scrape keeps no health check waiting. The embedded
- * database has only the one.
- */
-export async function withOwnConnection(
-  settings: ConnectionSettings,
-  database: Database,
-  work: (db: Database['db']) => Promise<void>,
-  connectionsMax = OWN_CONNECTIONS,
-): Promise<void> {
-  const own = await ownConnection(settings, database, connectionsMax);
-  try {
-    await work(own.db);
-  } finally {
-    await own.close();
-  }
-}
-
-const ownConnection = async (
-  settings: ConnectionSettings,
-  { kind, db }: Database,
-  connectionsMax: number,
-): Promise<Pick<Database, 'db' | 'close'>> =>
-  kind === 'embedded'
-    ? { db, close: () => Promise.resolve() }
-    : openDatabase({ ...settings, connectionsMax });

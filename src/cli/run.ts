@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { dayOf } from '../ledger/business-day.ts';
 import type { SeenFigures } from '../reconcile/reconcile.ts';
 import { alertsOf } from '../run/alerts.ts';
+import { statementMailOf } from '../run/statement-mail.ts';
 import { runDeps, type PlatformApp } from '../run/app.ts';
 import { LONG_RUN_DAYS } from '../run/backfill/backfills.ts';
 import { chosenMerchants, merchantsNotRead } from '../run/chosen-merchants.ts';
@@ -74,6 +75,7 @@ function ledgerCommand(name: RunCommand, command: Command): void {
       if (flags.dryRun === true) return previewPublished(flags, settings, self);
       const isNightlyRun = isOfNight(name, flags);
       const alerts = await alertsOf(settings);
+      const mail = await statementMailOf(settings);
       await withPlatform(
         settings,
         async (app, log) => {
@@ -89,7 +91,7 @@ function ledgerCommand(name: RunCommand, command: Command): void {
             if (isNightlyRun) await alerts?.reportThrown(app, error, log);
             throw error;
           } finally {
-            await alerts?.deliverAtEnd(app, log);
+            await Promise.all([alerts?.deliverAtEnd(app, log), mail?.deliverAtEnd(app, log)]);
           }
         },
         { onFailure: isNightlyRun && alerts !== null ? alerts.reportNotStarted : null },

@@ -22,6 +22,7 @@ import type { ListedMonth, Month } from '../statements/month.ts';
 import { isUnsigned } from '../statements/write-manifest.ts';
 import { recordAuditEvent } from '../store/audit.ts';
 import { monthSubject } from '../store/downloaded.ts';
+import { namesOfMerchant } from '../store/names.ts';
 import {
   publishedMerchants,
   statementOf,
@@ -124,12 +125,14 @@ function getDay(flags: GetFlags, self: Command): Promise<void> {
       const before = await chosenStatement(db, { ...asked, revision: flags.since }, '--since');
       const note = noteOf(format, `revision ${before.revision}`);
       await recordAuditEvent(db, auditEventOf(self, found.object_key, note), now());
-      return dayChanges(flags, await changesBetween(objects, olderThan(found, before), found, format));
+      const made = { format, names: await namesOfMerchant(db, merchant) };
+      return dayChanges(flags, await changesBetween(objects, olderThan(found, before), found, made));
     }
     await recordAuditEvent(db, auditEventOf(self, found.object_key, formatNote(format)), now());
     const recorded = await manifestOfDay(db, found.merchant_no, found.day);
     const ofDay = await statementsOfDay(db, found.merchant_no, found.day);
-    const { isPublished, read } = inFormat(objects, found, format, { recorded, ofDay });
+    const names = await namesOfMerchant(db, merchant);
+    const { isPublished, read } = inFormat(objects, found, format, { recorded, ofDay, names });
     const note = !isPublished && format.canBePublished && madeNow(format);
     if (flags.stdout === true) {
       for await (const part of read()) process.stdout.write(part);

@@ -10,6 +10,7 @@ import { stretches, type ListedMonth, type Month } from '../statements/month.ts'
 import type { Chosen } from '../ledger/account-filter.ts';
 import { recordAuditEvent } from '../store/audit.ts';
 import { monthSubject } from '../store/downloaded.ts';
+import { namesOfMerchant } from '../store/names.ts';
 import { answer, auditEventOf, type CommandOutput, type StoreWork } from './context.ts';
 import { download } from './download.ts';
 import { counted, lines } from './output/text.ts';
@@ -43,7 +44,8 @@ export const getAccountMonth = (
   answer(self, async (work) => {
     const [account] = await publishedAccounts(work, asked);
     const { merchantNo, currency } = account!;
-    const { name, read } = accountMonthFile(work.objects, account!, asked.month, format);
+    const names = await namesOfMerchant(work.db, merchantNo);
+    const { name, read } = accountMonthFile(work.objects, account!, asked.month, { format, names });
     await recordDownload(work, self, asked, formatNote(format));
     return delivered(destination, {
       ...{ name, bytes: read() },

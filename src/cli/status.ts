@@ -14,7 +14,8 @@ import {
   zoneRemark,
   CheckedBeyond,
 } from '../run/status-text.ts';
-import { alertsOf } from '../run/alerts.ts';
+import { alertsOf, type AlertingApp, type Alerts } from '../run/alerts.ts';
+import { unmailedOf } from '../run/statement-mail.ts';
 import { backfillsExitCode } from '../run/backfill/backfills.ts';
 import { merchantsNotRead } from '../run/chosen-merchants.ts';
 import { overviewOf } from '../run/health.ts';
@@ -64,12 +65,9 @@ export function statusCommand(command: Command): void {
       await withApp(settings, async ({ database, now }) => {
         const { db } = database;
         const alerts = await alertsOf(settings);
-        if (alert) {
-          if (alerts === null)
-            throw new UsageError('--alert needs a target for alerts: set DAYBOOK_ALERT_URL.');
-          await alerts.checkNow({ database, now, settings }, createLog(settings.logLevel), maxAgeMs);
-        }
+        if (alert) await alertNow(alerts, { database, now, settings }, maxAgeMs);
         const undelivered = alerts && (await alerts.undelivered(db));
+        const unmailed = await unmailedOf(db, settings);
         const overview = await overviewOf(db, { settings, jobs, now: now() });
         const { runs, nextRun: next, queue, backfills, newSince } = overview;
         const leftOut = await merchantsNotRead(settings, db);
@@ -96,7 +94,8 @@ export function statusCommand(command: Command): void {
               nextRun: next,
               backfills,
               ...(queue !== undefined && { queue }),
-              ...(undelivered !== null && { alerts: undelivered }),
+              ...(undelivered && { alerts: undelivered }),
+              ...(unmailed && { statementMail: unmailed }),
             }));
           }
         };
@@ -106,7 +105,7 @@ export function statusCommand(command: Command): void {
             lines(
               runsText(runs, next, times),
               ...notReadLines(notRead),
-              ...remarksOf(overview, undelivered, times.zone),
+              ...remarksOf(overview, undelivered, unmailed, times.zone),
               '',
               text.toString(),
               nextLine(merchants.length, 'merchant', nextPlace),
@@ -117,6 +116,12 @@ export function statusCommand(command: Command): void {
         });
       });
     });
+}
+
+/** Throws `UsageError` where no alerts are set up. */
+async function alertNow(alerts: Alerts | null, app: AlertingApp, maxAgeMs: number | null): Promise<void> {
+  if (alerts === null) throw new UsageError('--alert needs a target for alerts: set DAYBOOK_ALERT_URL.');
+  await alerts.checkNow(app, createLog(app.settings.logLevel), maxAgeMs);
 }
 
 interface StatusFlags extends PageFlags {

@@ -1,6 +1,5 @@
 /** Texts of a form: what every text may hold, and checks that several fields share. */
 import { z } from 'zod';
-import { parseDay } from '../ledger/business-day.ts';
 import { NO_FIELD, pathText, shownName, type Path, type Problem } from './problem.ts';
 
 /** Says what is wrong with a text, as a sentence that goes on from its path; null if nothing is. */
@@ -52,16 +51,6 @@ export const charactersIn = (text: string): number => Array.from(text).length;
 
 /** True if no letter is of another alphabet. Accents, digits and signs are allowed. */
 export const hasLatinLettersOnly = (text: string): boolean => !/[^\P{L}\p{Script=Latin}]/u.test(text);
-
-/** Whether it is a day of the calendar, written `YYYY-MM-DD`. */
-export function isDay(text: string): boolean {
-  try {
-    parseDay(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 export const LIES_AHEAD = 'lies in the future';
 

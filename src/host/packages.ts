@@ -12,6 +12,7 @@ const OPTIONAL_PACKAGES = {
   'PDF statements': ['pdfkit'],
   'books kept as XLSX': ['hucre'],
   'alerts by mail': ['nodemailer'],
+  'statements by mail': ['nodemailer'],
   'a login by OpenID Connect': ['openid-client'],
   'the queue of workers': ['pg-boss'],
   traces: [

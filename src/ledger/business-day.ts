@@ -54,9 +54,12 @@ function utcMidnight(day: string): number {
 
 /** Checks a calendar day. Throws `InvalidDay` for 2026-02-30, 2026-1-1 and the like. */
 export function parseDay(text: string): BusinessDay {
-  if (Number.isNaN(utcMidnight(text))) throw new InvalidDay(text);
+  if (!isDay(text)) throw new InvalidDay(text);
   return text;
 }
+
+/** Whether it is a day of the calendar, written `YYYY-MM-DD`. */
+export const isDay = (text: string): boolean => !Number.isNaN(utcMidnight(text));
 
 /** The day `days` after (or before, when negative) `day`. */
 export const addDays = (day: BusinessDay, days: number): BusinessDay =>

@@ -11,6 +11,9 @@ export const DECIMALS_MAX = 30;
 /** The most digits that a number with an exponent may expand to, so that 1E+400000 costs no memory. */
 const EXPANDED_DIGITS_MAX = INTEGER_DIGITS_MAX + DECIMALS_MAX;
 
+/** A currency code as ISO 4217 writes them, in the list of ISO or not. */
+export const CURRENCY_CODE = /^[A-Z]{3}$/;
+
 export interface Currencies {
   /** The minor units of a currency (ISO 4217), or null if the code is not known. */
   readonly minorUnits: (code: string) => number | null;

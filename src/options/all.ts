@@ -6,6 +6,7 @@ import { books } from './books/option.ts';
 import { close } from './close/option.ts';
 import { embedded } from './embedded/option.ts';
 import { formats } from './formats/option.ts';
+import { mail } from './mail/option.ts';
 import { notifications } from './notifications/option.ts';
 import { onboarding } from './onboarding/option.ts';
 import { onboardingDemo } from './onboarding-demo/option.ts';
@@ -23,6 +24,7 @@ export const OPTIONS: readonly Option[] = [
   books,
   queue,
   alerts,
+  mail,
   reference,
   onboarding,
   beneficiaries,

@@ -23,6 +23,7 @@ import type { Observer } from '../run/active-run.ts';
 import type { Alerts } from '../run/alerts.ts';
 import type { App, PlatformApp } from '../run/app.ts';
 import type { QueueGlance } from '../run/health.ts';
+import type { StatementMail } from '../run/statement-mail.ts';
 import type { DueJob } from '../run/schedule/due.ts';
 import type { Job } from '../run/schedule/job.ts';
 import type { AdoptOptions, AdoptReport } from '../statements/adopt.ts';
@@ -86,16 +87,7 @@ export interface PagesSettings extends SettingsWithoutPlatform {
 
 /** The pages for people, as `serve` and the demo show them. */
 export interface PagesPart {
-  /**
-   * Calls `work` with the pages. With a database server they have connections of their own. Throws `AccessMissing` where
-   * others could reach them and no login is needed.
-   */
-  readonly withPages: (
-    settings: PagesSettings,
-    app: App,
-    work: (pages: ShownPages) => Promise<void>,
-  ) => Promise<void>;
-  /** The same with the app's connections. */
+  /** Throws `AccessMissing` where others could reach them and no login is needed. */
   readonly shown: (settings: PagesSettings, app: App) => Promise<ShownPages>;
 }
 
@@ -355,6 +347,8 @@ export interface Option {
   readonly embeddedDatabase?: (dataDir: string) => Promise<Database>;
   /** Loads what sends alerts. */
   readonly alerts?: () => Promise<Alerts>;
+  /** Loads what mails statements. */
+  readonly statementMail?: () => Promise<StatementMail>;
   /** Loads the pages. */
   readonly pages?: () => Promise<PagesPart>;
   readonly signatures?: Signatures;

@@ -3,6 +3,7 @@ import { instantsOf, parseDay, InvalidDay } from '../ledger/business-day.ts';
 import type { QuarantinedReading } from '../ledger/hints/evidence.ts';
 import type { LedgerEntry, Window } from '../ledger/entry.ts';
 import {
+  CURRENCY_CODE,
   canonicalAmount,
   DECIMALS_MAX,
   isWithinDigits,
@@ -54,7 +55,6 @@ const BOOKED_AT = /^[1-9]\d{3}-\d{2}-\d{2} (?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d$/;
 const BOOKED_AT_FINER = /^(.{19})\.\d{1,9}$/;
 /** A batchNo sent as a number. With an exponent or a point no one could tell which text it stands for. */
 const NATURAL = /^\d+$/;
-const CURRENCY = /^[A-Z]{3}$/;
 
 const charactersIn = (text: string): number =>
   text.length <= NAME_CHARACTERS_MAX ? text.length : Array.from(text).length;
@@ -85,7 +85,7 @@ function nameOf(fields: Fields, field: 'batchNo' | 'busiType', { digitsOf, notic
 /** A currency's code in capitals; null if the value is none. */
 function codeOf(value: unknown): string | null {
   if (typeof value !== 'string') return null;
-  if (CURRENCY.test(value)) return value;
+  if (CURRENCY_CODE.test(value)) return value;
   return /^[A-Za-z]{3}$/.test(value) ? value.toUpperCase() : null;
 }
 

@@ -5,7 +5,7 @@
 import { addDays, dayOf, dayWindow, daysFromTo } from '../ledger/business-day.ts';
 import { type ObjectStore, ObjectStoreUnreachable } from '../objects/object-store.ts';
 import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
-import type { Settings } from '../settings/settings.ts';
+import type { Settings, StatementMailSettings } from '../settings/settings.ts';
 import { part } from '../options/all.ts';
 import { secretKeysInUse, provenSecretKeys } from '../store/secrets/key-check.ts';
 import type { Database } from '../store/engine/database.ts';
@@ -17,6 +17,7 @@ import { createPlatformClock, type PlatformClock } from '../sync/clocks.ts';
 import { createZoneGate } from '../sync/zone-gate.ts';
 import { chosenMerchants, merchantsNotRead } from './chosen-merchants.ts';
 import { ExpectedError } from '../ledger/ending.ts';
+import { counted } from '../ledger/text.ts';
 import { notReadLines } from './status-text.ts';
 import { nextTime, type ScheduledJob } from './schedule/due.ts';
 import { clockNews, SET_THE_CLOCK } from './verdict/merchant-reasons.ts';
@@ -73,6 +74,9 @@ export async function examine(patient: Patient, signal: AbortSignal): Promise<Fi
     await finding('schedule', () => Promise.resolve(nextTimes(patient))),
     await finding('signing key', () => Promise.resolve(signingKeyFound(settings))),
     await finding('alerts', () => Promise.resolve(alertsFound(settings))),
+    ...(settings.statementMail === null
+      ? []
+      : [await finding('statements by mail', () => Promise.resolve(mailFound(settings.statementMail!)))]),
   ];
   const ofDatabase = await examineDatabase(patient);
   findings.push(...ofDatabase.findings);
@@ -221,6 +225,9 @@ function alertsFound({ alerts: { webhooks, mail, pingUrl } }: Settings): string 
     ? 'no alert is sent when a night fails; set DAYBOOK_ALERT_URL or DAYBOOK_ALERT_MAIL_TO'
     : `${reported.join(', ')} set; \`daybook alerts test\` sends a test alert`;
 }
+
+const mailFound = ({ recipients }: StatementMailSettings): string =>
+  `${counted(recipients.length, 'entry', 'entries')} in DAYBOOK_STATEMENT_MAIL; \`daybook mail send --dry-run\` shows what is due`;
 
 /** A key that cannot be read is found with the settings. */
 function signingKeyFound({ signingKey }: Settings): string {

@@ -2,6 +2,7 @@
 import { countedInText as counted, firstNamed, showableText } from '../ledger/text.ts';
 import { wallSecond } from '../ledger/wall-time.ts';
 import type { Undelivered } from './alerts.ts';
+import { undeliveredMailText } from './statement-mail.ts';
 import type { BackfillStatus } from './backfill/backfills.ts';
 import { checkedText } from './active-run.ts';
 import { clockNews } from './verdict/merchant-reasons.ts';
@@ -33,6 +34,7 @@ const MERCHANTS_NAMED_MAX = 20;
 export const remarksOf = (
   { queue, backfills, runs }: Pick<Overview, 'queue' | 'backfills' | 'runs'>,
   unreported: Undelivered | null,
+  unmailed: Undelivered | null,
   zone: string,
 ): string[] =>
   [
@@ -40,6 +42,7 @@ export const remarksOf = (
     ...backfills.flatMap((one) => [backfillText(one), ...failureTexts(one, zone)]),
     clockText(runs),
     unreported && undeliveredText(unreported),
+    unmailed && undeliveredMailText(unmailed),
   ].filter((text) => text !== null);
 
 /** A line for each of the first merchants whose token is nowhere, with what to do. */

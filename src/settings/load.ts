@@ -22,6 +22,7 @@ import {
   type PlatformSection,
   type Settings,
   type SettingsWithoutPlatform,
+  type StatementMailSettings,
 } from './settings.ts';
 import { readConfigFile, readEnvironment, type SettingsSource } from './sources.ts';
 
@@ -216,16 +217,37 @@ function alertRules(section: DaybookSection): Rules {
   };
 }
 
+/** Statements by mail without a server, or with a link to nowhere. */
+const statementMailRules = ({ statementMail, alertMailFrom, smtpUrl, pagesUrl }: DaybookSection): Rules => {
+  const isMailed = statementMail.length > 0;
+  return {
+    'DAYBOOK_ALERT_MAIL_FROM is required where DAYBOOK_STATEMENT_MAIL is given: the sender of all mail':
+      isMailed && alertMailFrom === undefined,
+    'DAYBOOK_SMTP_URL is required where DAYBOOK_STATEMENT_MAIL is given': isMailed && smtpUrl === undefined,
+    'DAYBOOK_PAGES_URL is required where DAYBOOK_STATEMENT_MAIL has a recipient with as: link':
+      pagesUrl === undefined && statementMail.some(({ as }) => as === 'link'),
+  };
+};
+
 /** Settings that need a package which is not installed with daybook. */
 function packageProblems({ daybook }: SettingsDocument, { isInstalled }: SettingsSource): SettingsProblem[] {
   if (isInstalled === undefined) return [];
+  const { statementMail: mailed } = daybook;
   const uses: readonly (readonly [string, boolean, PackageUse])[] = [
     ...optionalFormats().flatMap(({ name, packages }) =>
       packages === undefined
         ? []
-        : [['DAYBOOK_STATEMENT_FORMATS', daybook.statementFormats.includes(name), packages] as const],
+        : [
+            ['DAYBOOK_STATEMENT_FORMATS', daybook.statementFormats.includes(name), packages] as const,
+            [
+              'DAYBOOK_STATEMENT_MAIL',
+              mailed.some(({ formats }) => formats.includes(name)),
+              packages,
+            ] as const,
+          ],
     ),
     ['DAYBOOK_ALERT_MAIL_TO', daybook.alertMailTo.length > 0, 'alerts by mail'],
+    ['DAYBOOK_STATEMENT_MAIL', mailed.length > 0, 'statements by mail'],
     ['DAYBOOK_OIDC_ISSUER', daybook.oidcIssuer !== undefined, 'a login by OpenID Connect'],
     ['DAYBOOK_WORKERS', daybook.workers === 'queue', 'the queue of workers'],
   ];
@@ -239,6 +261,8 @@ function packageProblems({ daybook }: SettingsDocument, { isInstalled }: Setting
 
 const NO_QUEUE =
   'asks for the queue of workers, which this copy of daybook was made without; without it, `daybook schedule` does all the work';
+const NO_MAIL =
+  'asks for statements by mail, and this copy of daybook was made without them; use one that has them, or take the setting away';
 const NO_ALERTS =
   'names a receiver of alerts, and nothing would reach it: this copy of daybook was made without alerts; use one that has ' +
   'them, or take the setting away';
@@ -255,11 +279,15 @@ function optionProblems(
   { daybook }: SettingsDocument,
   { options = OPTIONS }: SettingsSource,
 ): SettingsProblem[] {
-  const without = (name: 'queue' | 'alerts'): boolean => options.every((one) => one[name] === undefined);
+  const without = (name: 'queue' | 'alerts' | 'statementMail'): boolean =>
+    options.every((one) => one[name] === undefined);
   const receivers = without('alerts') ? receiversOf(daybook) : [];
   return [
     ...(without('queue') && daybook.workers !== 'none'
       ? [{ key: 'DAYBOOK_WORKERS', problem: NO_QUEUE, example: 'none' }]
+      : []),
+    ...(without('statementMail') && daybook.statementMail.length > 0
+      ? [{ key: 'DAYBOOK_STATEMENT_MAIL', problem: NO_MAIL, example: 'unset DAYBOOK_STATEMENT_MAIL' }]
       : []),
     ...receivers.map((key) => ({ key, problem: NO_ALERTS, example: `unset ${key}` })),
   ];
@@ -310,6 +338,15 @@ function alertSettingsOf(section: DaybookSection): AlertSettings {
   return { webhooks: alertUrl, secret: alertSecret ?? null, mail, pingUrl: pingUrl ?? null };
 }
 
+const statementMailOf = ({
+  statementMail: recipients,
+  alertMailFrom: from,
+  smtpUrl,
+}: DaybookSection): StatementMailSettings | null =>
+  recipients.length === 0 || from === undefined || smtpUrl === undefined
+    ? null
+    : { recipients, from, smtpUrl };
+
 function settingsOf({ platform, daybook, books, database, statements, s3 }: SettingsDocument, cwd: string) {
   const { walletMethods, codeLists, filePaths, images, referralChannel = null } = platform;
   const dataDir = resolve(cwd, daybook.dataDir);
@@ -332,6 +369,7 @@ function settingsOf({ platform, daybook, books, database, statements, s3 }: Sett
     healthListen: daybook.healthListen ?? null,
     access: accessSettingsOf(daybook),
     alerts: alertSettingsOf(daybook),
+    statementMail: statementMailOf(daybook),
   } satisfies SettingsWithoutPlatform;
 }
 
@@ -366,6 +404,7 @@ export function loadSettings(source: SettingsSource): SettingsWithoutPlatform {
       ...problemsIn(callRules(parsed.data)),
       ...accessProblems(parsed.data.daybook),
       ...problemsIn(alertRules(parsed.data.daybook)),
+      ...problemsIn(statementMailRules(parsed.data.daybook)),
       ...certificateProblems(parsed.data, source.env),
       ...packageProblems(parsed.data, source),
       ...optionProblems(parsed.data, source),

@@ -11,6 +11,7 @@ import * as address from './values/addresses.ts';
 import * as credential from './values/credentials.ts';
 import * as list from './values/lists.ts';
 import * as value from './values/scalars.ts';
+import { statementMail } from './values/statement-mail.ts';
 
 /** What a setting's schema says in addition to its type. */
 interface SettingNotes {
@@ -182,6 +183,10 @@ export const settingsSchema = z.strictObject({
     alertMailTo: address.mailAddresses().default([]).meta(notes('ops@company.example')),
     alertMailFrom: address.mailAddress().optional().meta(notes('daybook@company.example')),
     smtpUrl: address.smtpUrl().optional().meta(secret('smtps://user:password@mail.example')),
+    /** Who gets statements by mail, once their days are proven. */
+    statementMail: statementMail()
+      .default([])
+      .meta(notes('[{"name":"Anna Berg","to":"anna@company.example","every":"month","from":"2026-04-01"}]')),
     pingUrl: address.pingUrl().optional().meta(secret('https://hc-ping.com/your-uuid')),
     logLevel: value.oneOf(LOG_LEVELS).default('info').meta(notes('info')),
   }),
@@ -204,7 +209,7 @@ export const settingsSchema = z.strictObject({
   database: z.strictObject({
     url: address.databaseUrl().optional().meta(secret('postgres://daybook@db.example/daybook')),
     /** How many connections a process opens at most. */
-    poolSize: value.integer(2, 100).default(5).meta(notes('5')),
+    poolSize: value.integer(2, 100).default(7).meta(notes('7')),
   }),
   statements: z.strictObject({
     url: address.statementsUrl().optional().meta(notes('s3://bucket/statements')),

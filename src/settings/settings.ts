@@ -3,6 +3,7 @@ import type { SigningKey } from '../ledger/signature.ts';
 import type { Schedule, SettingsDocument } from './schema.ts';
 import type { ListenAddress, Webhook } from './values/addresses.ts';
 import type { Grant, PasswordHash } from './values/credentials.ts';
+import type { MailedStatements } from './values/statement-mail.ts';
 
 /** The only merchant in a simple setup. Further ones are in the database. */
 export interface SettingsMerchant {
@@ -54,6 +55,14 @@ export interface AlertSettings {
   } | null;
   /** Requested after each successful nightly run; null if none. */
   readonly pingUrl: string | null;
+}
+
+/** Statements by mail: who gets which, and how they are sent. */
+export interface StatementMailSettings {
+  readonly recipients: readonly MailedStatements[];
+  readonly from: string;
+  /** As that of alerts. */
+  readonly smtpUrl: string;
 }
 
 /** Who may log in at the pages, and how. */
@@ -131,6 +140,8 @@ export interface Settings extends Readonly<Pick<SettingsDocument['daybook'], (ty
   readonly access: AccessSettings;
   readonly alerts: AlertSettings;
   readonly books: Readonly<SettingsDocument['books']>;
+  /** Null if no statement is mailed. */
+  readonly statementMail: StatementMailSettings | null;
 }
 
 /** Settings for commands that do not need the platform. It is null if its address or time zone is not given. */

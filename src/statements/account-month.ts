@@ -3,6 +3,7 @@
  * a month. Its balances are the opening of the first day and the closing of the last one.
  */
 import type { StatedFigures, Verdict } from '../ledger/entry.ts';
+import type { MerchantNames } from '../ledger/names.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import { figuresOf } from '../store/account-days.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
@@ -29,7 +30,7 @@ export function accountMonthFile(
   objects: ObjectStore,
   { merchantNo, currency, statements }: Pick<AccountMonth, 'merchantNo' | 'currency' | 'statements'>,
   month: Month,
-  format: StatementFormat,
+  { format, names }: { readonly format: StatementFormat; readonly names: MerchantNames | undefined },
 ): AccountMonthFile {
   const last = statements.at(-1)!;
   const account = { merchantNo, currency };
@@ -38,7 +39,7 @@ export function accountMonthFile(
   const latest = Math.max(...statements.map((row) => row.published_at.getTime()));
   const read = () =>
     format.write({
-      ...{ account, day: last.day, zone: null, earlier: [], columns },
+      ...{ account, day: last.day, zone: null, earlier: [], columns, names },
       published: {
         revision: sumOf(statements, (row) => row.revision),
         publishedAt: new Date(latest),

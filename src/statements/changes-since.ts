@@ -6,9 +6,11 @@ import type { Kysely } from 'kysely';
 import type { Chosen } from '../ledger/account-filter.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
 import { addAmounts } from '../ledger/money.ts';
+import type { MerchantNames } from '../ledger/names.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import { figuresOf } from '../store/account-days.ts';
 import type { DB } from '../store/engine/schema.ts';
+import { namesOfMerchant } from '../store/names.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { revisionOf, rowsBetween, StatementDamaged } from './fetch.ts';
 import { csvText } from './formats/csv.ts';
@@ -55,12 +57,12 @@ export async function changesBetween(
   objects: ObjectStore,
   before: StatementRow | null,
   after: StatementRow,
-  format: StatementFormat,
+  { format, names }: { readonly format: StatementFormat; readonly names: MerchantNames | undefined },
 ): Promise<DayChanges> {
-  const names = columnsOf(after.columns?.split(','));
-  const [credit, debit] = [names.indexOf('credit'), names.indexOf('debit')];
+  const columns = columnsOf(after.columns?.split(','));
+  const [credit, debit] = [columns.indexOf('credit'), columns.indexOf('debit')];
   const count = { added: 0, reversed: 0, creditCount: 0, debitCount: 0, creditTotal: '0', debitTotal: '0' };
-  for await (const rows of changedRows(objects, before, after, names))
+  for await (const rows of changedRows(objects, before, after, columns))
     for (const cells of rows) {
       if (cells.at(-1) === ADDED) count.added += 1;
       else count.reversed += 1;
@@ -83,11 +85,11 @@ export async function changesBetween(
     name: changesName(format, fileOf(after.object_key), since),
     read: () =>
       format.write({
-        ...{ account, day, since, zone: null, earlier: [] },
+        ...{ account, day, since, zone: null, earlier: [], names },
         published: { ...revisionOf(after), figures },
         changes: () => Promise.resolve(null),
-        columns: [...columnsNamed(names, STATEMENT_COLUMNS), CHANGE_COLUMN],
-        rows: changedRows(objects, before, after, names),
+        columns: [...columnsNamed(columns, STATEMENT_COLUMNS), CHANGE_COLUMN],
+        rows: changedRows(objects, before, after, columns),
       }),
   };
 }
@@ -132,6 +134,7 @@ export async function monthChanges(
   { frozen, currencies }: { readonly frozen: readonly Frozen[]; readonly currencies: Chosen },
 ): Promise<DayChanges[]> {
   const { byDay } = await accountMonths(db, merchantNo, month, currencies);
+  const names = await namesOfMerchant(db, merchantNo);
   const wanted = new Map(frozen.map((one) => [`${one.currency} ${one.day}`, one]));
   const changes: DayChanges[] = [];
   for (const rows of byDay.values())
@@ -145,7 +148,7 @@ export async function monthChanges(
             'database has no such statement: it was published from another database. Take the days one by one, with --day and --since.',
         );
       if (before?.revision !== after.revision)
-        changes.push(await changesBetween(objects, before, after, format));
+        changes.push(await changesBetween(objects, before, after, { format, names }));
     }
   return changes;
 }

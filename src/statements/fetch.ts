@@ -3,6 +3,7 @@
  * file in another format.
  */
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
+import type { MerchantNames } from '../ledger/names.ts';
 import { bytesOf, metered, ObjectDenied, type ObjectStore } from '../objects/object-store.ts';
 import { figuresOf } from '../store/account-days.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
@@ -105,21 +106,26 @@ interface InFormat {
   readonly read: () => AsyncIterable<Uint8Array>;
 }
 
-/** As it was published, if the day's manifest lists it, else made from the CSV. `ofDay` are all revisions of the day. */
+/** As it was published, if the day's manifest lists it, else made from the CSV, with names. `ofDay` are all revisions of the day. */
 export function inFormat(
   objects: ObjectStore,
   statement: StatementRow,
   format: StatementFormat,
-  of: { readonly recorded: ManifestRow | undefined; readonly ofDay: readonly StatementRow[] },
+  of: {
+    readonly recorded: ManifestRow | undefined;
+    readonly ofDay: readonly StatementRow[];
+    readonly names: MerchantNames | undefined;
+  },
 ): InFormat {
-  const { recorded, ofDay } = of;
+  const { recorded, ofDay, names } = of;
   if (format.name === CSV.name) return { isPublished: true, read: () => fetchStatement(objects, statement) };
   const listed = recorded && otherFormatsIn(recorded).get(fileOf(statement.object_key));
   const own = listed?.find((one) => one.format === format.name);
   if (own === undefined) {
     const earlier = earlierOf(statement, ofDay);
     const zone = recorded && zoneIn(recorded);
-    return { isPublished: false, read: () => fetchInFormat(objects, statement, format, { earlier, zone }) };
+    const options = { earlier, zone, names };
+    return { isPublished: false, read: () => fetchInFormat(objects, statement, format, options) };
   }
   const { sha256 } = own;
   const key = dayPrefix(statement.merchant_no, statement.day) + own.file;
@@ -129,6 +135,7 @@ export function inFormat(
 interface InFormatOptions {
   readonly earlier: readonly StatementRow[];
   readonly zone?: string | null | undefined;
+  readonly names?: MerchantNames | undefined;
   /** Says which columns are amounts; if left out, STATEMENT_COLUMNS. */
   readonly known?: readonly StatementColumn[] | undefined;
   /** If false, the file says that the revision before could not be read, whether or not it can. */
@@ -140,7 +147,7 @@ export async function* fetchInFormat(
   objects: ObjectStore,
   statement: StatementRow,
   format: StatementFormat,
-  { earlier, zone = null, known = STATEMENT_COLUMNS, readsEarlier = true }: InFormatOptions,
+  { earlier, zone = null, names, known = STATEMENT_COLUMNS, readsEarlier = true }: InFormatOptions,
 ): AsyncGenerator<Uint8Array> {
   if (format.name === CSV.name) {
     yield* fetchStatement(objects, statement);
@@ -149,7 +156,7 @@ export async function* fetchInFormat(
   yield* format.write({
     account: { merchantNo: statement.merchant_no, currency: statement.currency },
     day: statement.day,
-    zone,
+    ...{ zone, names },
     published: revisionOf(statement),
     earlier: earlier.map(revisionOf),
     changes: () => changesOf(objects, earlier.at(-1), statement, readsEarlier),

@@ -6,9 +6,11 @@ import type { Kysely } from 'kysely';
 import pLimit from 'p-limit';
 import type { Chosen } from '../ledger/account-filter.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
+import type { MerchantNames } from '../ledger/names.ts';
 import { bytesOf, firstBytes, readObject, type ObjectStore } from '../objects/object-store.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { part } from '../options/all.ts';
+import { namesOfMerchant } from '../store/names.ts';
 import { summariesOfDay, type StatementRow } from '../store/statements/statements.ts';
 import { manifestOfDay, type ManifestRow } from '../store/statements/stored-files.ts';
 import { inForce, type ClosesOfMonth } from './closes.ts';
@@ -71,10 +73,11 @@ export async function merchantMonth(
 ): Promise<MerchantMonth> {
   const { db, format } = sources;
   const found = await accountMonths(db, merchantNo, month, currencies);
+  const names = await namesOfMerchant(db, merchantNo);
   const atOnce = pLimit(DAYS_AT_ONCE);
   const days = await Promise.all(
     [...found.byDay].map(([day, rows]) =>
-      atOnce(() => filesOfDay(sources, { merchantNo, day, rows }, currencies === null)),
+      atOnce(() => filesOfDay(sources, { merchantNo, day, rows, names }, currencies === null)),
     ),
   );
   const files = days.flatMap((one) => one.files);
@@ -100,19 +103,20 @@ interface DayRows {
   readonly merchantNo: string;
   readonly day: BusinessDay;
   readonly rows: readonly StatementRow[];
+  readonly names: MerchantNames | undefined;
 }
 
 /** The day's files, and the zone that its manifest names; undefined where no manifest is recorded. */
 async function filesOfDay(
   sources: MonthSources,
-  { merchantNo, day, rows }: DayRows,
+  { merchantNo, day, rows, names }: DayRows,
   isComplete: boolean,
 ): Promise<{ readonly files: readonly MonthFile[]; readonly zone: string | null | undefined }> {
   const { db, objects, format } = sources;
   const statements = currentOf(rows);
   const recorded = await manifestOfDay(db, merchantNo, day);
   const sheets = statements.map((row): { file: MonthFile; background: readonly MonthFile[] } => {
-    const { isPublished, read } = inFormat(objects, row, format, { recorded, ofDay: rows });
+    const { isPublished, read } = inFormat(objects, row, format, { recorded, ofDay: rows, names });
     const { object_key: key, published_at: publishedAt } = row;
     const file = { key: nameIn(format, key), publishedAt, read };
     const background = manifestAs(sources, { merchantNo, day, recorded }, publishedAt, keyNextTo(key));

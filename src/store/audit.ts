@@ -45,11 +45,11 @@ export async function recordAuditEvent(db: Db, auditEvent: AuditEvent, now: Date
 /** Records many audit events in one statement, in the transaction that makes their changes. */
 export async function recordAuditEvents(trx: Trx, events: readonly AuditEvent[], now: Date): Promise<void> {
   if (events.length === 0) return;
-  const column = (of: (event: AuditEvent) => string) => arrayLiteral(events.map(of));
+  const column = (of: (event: AuditEvent) => string | null) => sql`${arrayLiteral(events.map(of))}::text[]`;
   await sql`
-    INSERT INTO audit_event (at, by_whom, command, subject)
-    SELECT ${now}, * FROM unnest(${column(({ by }) => by)}::text[], ${column(({ command }) => command)}::text[],
-      ${column(({ subject }) => subject)}::text[])`.execute(trx);
+    INSERT INTO audit_event (at, by_whom, command, subject, note)
+    SELECT ${now}, * FROM unnest(${column(({ by }) => by)}, ${column(({ command }) => command)},
+      ${column(({ subject }) => subject)}, ${column(({ note }) => note ?? null)})`.execute(trx);
 }
 
 /** The latest audit events, newest first. */

@@ -9,6 +9,7 @@ import { overlaps } from '../ledger/window.ts';
 import { PROVEN_SPANS } from './certificates.ts';
 import { arrayLiteral, type Db, rowsOf } from './engine/database.ts';
 import { isRevisedSince, revisedSinceDownload, type Downloader } from './downloaded.ts';
+import { EVERY_CURRENCY } from './account-filter.ts';
 import type { Chosen } from '../ledger/account-filter.ts';
 import { figuredCurrencies } from './account-days.ts';
 
@@ -179,7 +180,7 @@ function factsOf(account: Account, rows: readonly FactRow[], by: Downloader | nu
 
 interface AccountsAsked {
   readonly merchants: Chosen;
-  /** Part of the merchant's number, in any case; '' for all. */
+  /** Part of the merchant's number, or of a name or reference of it or the account, in any case; '' for all. */
   readonly contains: string;
   readonly after: Account | null;
   readonly limit: number;
@@ -194,9 +195,16 @@ export async function accountsPage(
   return rowsOf(db)<Account>`
     ${source}
     SELECT merchant_no AS "merchantNo", currency FROM account
-    WHERE merchant_no IS NOT NULL AND strpos(lower(merchant_no), ${contains.toLowerCase()}) > 0
+    WHERE merchant_no IS NOT NULL AND ${contains === '' ? sql`true` : isFound(contains)}
     LIMIT ${limit}`;
 }
+
+const isFound = (contains: string): RawBuilder<boolean> => sql`(
+  strpos(lower(merchant_no), ${contains.toLowerCase()}) > 0 OR EXISTS (
+    SELECT FROM account_name n CROSS JOIN LATERAL unnest(ARRAY[n.name, n.reference, n.iban, n.ledger_account]) AS given (text)
+    WHERE n.merchant_no = account.merchant_no AND n.currency IN (${EVERY_CURRENCY}, account.currency)
+      AND strpos(lower(given.text), lower(${contains})) > 0
+  ))`;
 
 const behind = (after: Account | null): RawBuilder<boolean> =>
   after === null ? sql`true` : sql`(merchant_no, currency) > (${after.merchantNo}, ${after.currency})`;

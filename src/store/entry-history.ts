@@ -10,7 +10,6 @@ import { quarantineRows, type QuarantineRow } from './quarantine.ts';
 import type { BreakRow } from './breaks/breaks.ts';
 import { entryJson, ENTRY } from './entries.ts';
 import { type Db, rowsOf, arrayLiteral } from './engine/database.ts';
-import { everyMerchant } from './shared-entries.ts';
 
 /** Most entries found for one number. Each merchant may count on its own, so all of them may have this number. */
 export const ENTRIES_FOUND_MAX = 20;
@@ -41,8 +40,7 @@ export interface EntryHistory {
 }
 
 /**
- * The entry of that number of each of these merchants, in their order, up to `ENTRIES_FOUND_MAX`. There is no index by number alone, as it would cost every entry stored: where all merchants are meant, each is jumped to
- * and read along the primary key instead. A content was first seen at the time when the content before it was replaced.
+ * The entry of that number of each of these merchants, in their order, up to `ENTRIES_FOUND_MAX`. A content was first seen at the time when the content before it was replaced.
  */
 export async function findEntries(db: Db, batchNo: string, merchants: Chosen): Promise<EntryHistory[]> {
   const rows = await entriesOfNumber(db, batchNo, merchants);
@@ -71,19 +69,11 @@ export async function findEntries(db: Db, batchNo: string, merchants: Chosen): P
 type Version = Pick<EntryContent, 'version' | 'entry'>;
 
 function entriesOfNumber(db: Db, batchNo: string, merchants: Chosen) {
-  const found =
-    merchants !== null
-      ? sql`SELECT * FROM ledger_entry WHERE ${ofMerchants(merchants)} AND batch_no = ${batchNo} ORDER BY merchant_no`
-      : sql`
-        WITH RECURSIVE merchants (merchant_no) AS (${everyMerchant})
-        SELECT found.* FROM merchants CROSS JOIN LATERAL (
-          SELECT * FROM ledger_entry e
-          WHERE e.merchant_no = merchants.merchant_no AND e.batch_no = ${batchNo} LIMIT 1
-        ) AS found`;
   return rowsOf(db)<Version & { merchantNo: string; firstSeenAt: Date; vanishedAt: Date | null }>`
     SELECT merchant_no AS "merchantNo", version, ${entryJson('e')} AS entry, first_seen_at AS "firstSeenAt",
       vanished_at AS "vanishedAt"
-    FROM (${found} LIMIT ${ENTRIES_FOUND_MAX}) AS e`;
+    FROM ledger_entry e WHERE ${ofMerchants(merchants)} AND batch_no = ${batchNo}
+    ORDER BY merchant_no LIMIT ${ENTRIES_FOUND_MAX}`;
 }
 
 export const unreadableOfNumber = (db: Db, batchNo: string, merchants: Chosen): Promise<QuarantineRow[]> =>

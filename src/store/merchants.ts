@@ -200,6 +200,13 @@ export const listMerchants = (db: Db) => rowsOf(db)<MerchantRow>`
     joined_at AS "joinedAt"
   FROM merchant ORDER BY merchant_no`;
 
+/** Those of these merchants that were added. */
+export async function addedMerchants(db: Db, asked: readonly string[]): Promise<string[]> {
+  const rows = await rowsOf(db)<{ merchantNo: string }>`
+    SELECT merchant_no AS "merchantNo" FROM merchant WHERE ${ofMerchants(asked)}`;
+  return rows.map(({ merchantNo }) => merchantNo);
+}
+
 /** Those of these merchants that were added, or of whom figures or statements are stored. Uses primary keys alone. */
 export async function knownMerchants(db: Db, asked: readonly string[]): Promise<ReadonlySet<string>> {
   const rows = await rowsOf(db)<{ readonly merchantNo: string }>`

@@ -4,25 +4,14 @@
  */
 import { sql, type RawBuilder } from 'kysely';
 import { dayWindow } from '../ledger/business-day.ts';
-import type { BusinessDay, LedgerEntry } from '../ledger/entry.ts';
-import { isChosen, ofMerchants } from './account-filter.ts';
-import { arrayLiteral, type Db, type Trx, rowsOf, rowOf } from './engine/database.ts';
+import type { Account, BusinessDay, LedgerEntry } from '../ledger/entry.ts';
+import { ofMerchants } from './account-filter.ts';
+import { arrayLiteral, type Db, type Trx, rowsOf } from './engine/database.ts';
 import type { SharedNotice } from './notices.ts';
 
-/** Days of a currency that one statement checks. With 100,000 entries a day, that takes seconds. */
-const DAYS_A_STATEMENT = 20;
+/** Account days that one statement checks. */
+const DAYS_A_STATEMENT = 500;
 const NUMBERS_NAMED_MAX = 3;
-
-/**
- * The body of a recursive query `merchants (merchant_no)`: the merchants that have entries, and a null at the end.
- * Each is found by one jump along the primary key.
- */
-export const everyMerchant = sql`
-  (SELECT merchant_no FROM ledger_entry ORDER BY merchant_no LIMIT 1)
-  UNION ALL
-  SELECT (SELECT e.merchant_no FROM ledger_entry e WHERE e.merchant_no > merchants.merchant_no
-    ORDER BY e.merchant_no LIMIT 1)
-  FROM merchants WHERE merchants.merchant_no IS NOT NULL`;
 
 /**
  * Two entries are the same if all their booked values agree. Equal numbers alone may be the two sides of one
@@ -33,22 +22,19 @@ const isSame = sql`
   AND one.credit IS NOT DISTINCT FROM other.credit AND one.debit IS NOT DISTINCT FROM other.debit`;
 
 /**
- * Reads these days of all merchants together, and finds entries that one of `merchants` and another merchant both
- * have, by account. Reads the entries of each day once, along ledger_entry_in_time, however many merchants they are
- * asked for. Nothing if only one merchant has entries.
+ * Finds entries of these account days that another merchant has as well, by account. Each entry is found by its number,
+ * so that it costs the same however many merchants there are. Nothing is searched if only one merchant has entries.
  */
 export async function sharedEntries(
   db: Db,
-  merchants: readonly string[],
-  days: readonly DayToCompare[],
+  days: readonly AccountDayToCompare[],
   zone: string,
 ): Promise<SharedDay[]> {
-  const distinct = [...new Map(days.map((one) => [`${one.day} ${one.currency}`, one])).values()];
-  if (distinct.length === 0 || !(await hasTwoMerchants(db))) return [];
-  const found: SharedDay[] = [];
-  for (let from = 0; from < distinct.length; from += DAYS_A_STATEMENT)
-    found.push(...(await sharedOn(db, distinct.slice(from, from + DAYS_A_STATEMENT), merchants, zone)));
-  return found;
+  const found = new Map<string, SharedDay>();
+  for (let from = 0; from < days.length; from += DAYS_A_STATEMENT)
+    for (const one of await sharedOn(db, days.slice(from, from + DAYS_A_STATEMENT), zone))
+      found.set([one.merchantNo, one.otherMerchantNo, one.currency, one.day].join(' '), one);
+  return [...found.values()];
 }
 
 export interface SharedDay extends SharedNotice {
@@ -59,19 +45,8 @@ export interface SharedDay extends SharedNotice {
   readonly doubted: readonly string[];
 }
 
-interface DayToCompare {
-  readonly currency: string;
+interface AccountDayToCompare extends Account {
   readonly day: BusinessDay;
-}
-
-async function hasTwoMerchants(db: Db): Promise<boolean> {
-  return (
-    (
-      await rowOf(db)<{ found: number }>`
-    WITH RECURSIVE merchants (merchant_no) AS (${everyMerchant})
-    SELECT count(merchant_no) AS found FROM (SELECT merchant_no FROM merchants LIMIT 2) AS two`
-    ).found > 1
-  );
 }
 
 interface SharedRow {
@@ -88,29 +63,29 @@ interface SharedRow {
   readonly published: string[];
 }
 
-async function sharedOn(
-  db: Db,
-  days: readonly DayToCompare[],
-  merchants: readonly string[],
-  zone: string,
-): Promise<SharedDay[]> {
-  const windows = days.map(({ day }) => dayWindow(day, zone));
+async function sharedOn(db: Db, days: readonly AccountDayToCompare[], zone: string): Promise<SharedDay[]> {
+  const column = (value: (one: AccountDayToCompare) => string | number) => arrayLiteral(days.map(value));
   const rows = await rowsOf(db)<SharedRow>`
-    WITH RECURSIVE merchants (merchant_no) AS (${everyMerchant}), asked AS (
+    WITH asked AS (
       SELECT * FROM unnest(
-        ${arrayLiteral(days.map(({ currency }) => currency))}::text[],
-        ${arrayLiteral(days.map(({ day }) => day))}::date[],
-        ${arrayLiteral(windows.map(({ beginMs }) => beginMs))}::bigint[],
-        ${arrayLiteral(windows.map(({ endMs }) => endMs))}::bigint[]
-      ) AS asked (currency, day, begin_ms, end_ms)
-    ), alike AS MATERIALIZED (
-      SELECT asked.currency, asked.day, e.batch_no, array_agg(e.merchant_no) AS merchant_nos
-      FROM asked CROSS JOIN merchants CROSS JOIN LATERAL (
-        SELECT merchant_no, batch_no, booked_ms FROM ledger_entry
-        WHERE merchant_no = merchants.merchant_no AND currency = asked.currency AND vanished_at IS NULL
+        ${column(({ merchantNo }) => merchantNo)}::text[],
+        ${column(({ currency }) => currency)}::text[],
+        ${column(({ day }) => day)}::date[],
+        ${column(({ day }) => dayWindow(day, zone).beginMs)}::bigint[],
+        ${column(({ day }) => dayWindow(day, zone).endMs)}::bigint[]
+      ) AS asked (merchant_no, currency, day, begin_ms, end_ms)
+      WHERE (SELECT min(merchant_no) FROM ledger_entry) < (SELECT max(merchant_no) FROM ledger_entry)
+    ), shared AS MATERIALIZED (
+      SELECT DISTINCT least(one.merchant_no, other.merchant_no) AS merchant_no,
+        greatest(one.merchant_no, other.merchant_no) AS other_merchant_no, asked.currency, asked.day, one.batch_no
+      FROM asked CROSS JOIN LATERAL (
+        SELECT * FROM ledger_entry
+        WHERE merchant_no = asked.merchant_no AND currency = asked.currency AND vanished_at IS NULL
           AND booked_ms BETWEEN asked.begin_ms AND asked.end_ms OFFSET 0
-      ) AS e
-      GROUP BY asked.currency, asked.day, e.batch_no, e.booked_ms HAVING count(*) > 1
+      ) AS one CROSS JOIN LATERAL (
+        SELECT * FROM ledger_entry WHERE batch_no = one.batch_no AND booked_ms = one.booked_ms OFFSET 0
+      ) AS other
+      WHERE other.merchant_no <> one.merchant_no AND other.vanished_at IS NULL AND ${isSame}
     )
     SELECT found.*, ${goesOn('merchant_no')} AS one_goes_on, ${goesOn('other_merchant_no')} AS other_goes_on,
       ARRAY(
@@ -118,21 +93,10 @@ async function sharedOn(
         WHERE merchant_no IN (found.merchant_no, found.other_merchant_no) AND currency = found.currency AND day = found.day
         ORDER BY merchant_no
       ) AS published
-    FROM (SELECT one.merchant_no, other.merchant_no AS other_merchant_no, alike.currency, alike.day, count(*) AS count,
-      ${areGone('one')} AS one_gone, ${areGone('other')} AS other_gone,
-      (array_agg(one.batch_no ORDER BY one.batch_no))[1:${sql.lit(NUMBERS_NAMED_MAX)}] AS batch_nos
-    FROM alike
-    CROSS JOIN LATERAL (
-      SELECT * FROM ledger_entry
-      WHERE merchant_no = ANY (alike.merchant_nos) AND batch_no = alike.batch_no OFFSET 0
-    ) AS one
-    CROSS JOIN LATERAL (
-      SELECT * FROM ledger_entry
-      WHERE merchant_no = ANY (alike.merchant_nos) AND batch_no = alike.batch_no OFFSET 0
-    ) AS other
-    WHERE one.merchant_no < other.merchant_no AND ${isSame}
-      AND (${isChosen('one.merchant_no', merchants)} OR ${isChosen('other.merchant_no', merchants)})
-    GROUP BY one.merchant_no, other.merchant_no, alike.currency, alike.day) AS found`;
+    FROM (SELECT merchant_no, other_merchant_no, currency, day, count(*) AS count,
+      ${areGone('merchant_no')} AS one_gone, ${areGone('other_merchant_no')} AS other_gone,
+      (array_agg(batch_no ORDER BY batch_no))[1:${sql.lit(NUMBERS_NAMED_MAX)}] AS batch_nos
+    FROM shared GROUP BY merchant_no, other_merchant_no, currency, day) AS found`;
   return rows.map((row) => {
     const both = [row.merchant_no, row.other_merchant_no];
     const doubted =
@@ -155,9 +119,9 @@ async function sharedOn(
 }
 
 /** Whether the platform no longer shows any of the day's shared entries for that merchant; they may be held. */
-const areGone = (merchant: 'one' | 'other'): RawBuilder<boolean> => sql`bool_and(EXISTS (
+const areGone = (merchant: 'merchant_no' | 'other_merchant_no'): RawBuilder<boolean> => sql`bool_and(EXISTS (
   SELECT FROM absent_entry gone
-  WHERE gone.merchant_no = ${sql.ref(`${merchant}.merchant_no`)} AND gone.batch_no = ${sql.ref(`${merchant}.batch_no`)}
+  WHERE gone.merchant_no = ${sql.ref(`shared.${merchant}`)} AND gone.batch_no = shared.batch_no
 ))`;
 
 /** Whether the day of a row `found` goes on without a break from the closing of the merchant's own day before. */
@@ -178,23 +142,20 @@ export async function merchantWith(
 ): Promise<{ readonly merchantNo: string; readonly batchNo: string } | null> {
   const column = (value: (entry: LedgerEntry) => string | number | null) => arrayLiteral(entries.map(value));
   const rows = await rowsOf(db)<{ merchant_no: string; batch_no: string }>`
-    WITH RECURSIVE merchants (merchant_no) AS (${everyMerchant})
     SELECT other.merchant_no, other.batch_no
     FROM unnest(
       ${column((entry) => entry.batchNo)}::text[], ${column((entry) => entry.currency)}::text[],
       ${column((entry) => entry.credit)}::numeric[], ${column((entry) => entry.debit)}::numeric[],
       ${column((entry) => entry.balance)}::numeric[], ${column((entry) => entry.bookedMs)}::bigint[]
     ) AS one (batch_no, currency, credit, debit, balance, booked_ms)
-    CROSS JOIN merchants JOIN ledger_entry other
-      ON other.merchant_no = merchants.merchant_no AND other.batch_no = one.batch_no AND ${isSame}
+    JOIN ledger_entry other ON other.batch_no = one.batch_no AND ${isSame}
     WHERE other.merchant_no <> ${merchantNo} LIMIT 1`;
   const found = rows[0];
   return found === undefined ? null : { merchantNo: found.merchant_no, batchNo: found.batch_no };
 }
 
 /** An account day whose entries still have to be compared with those of other merchants. */
-interface UncomparedDay extends DayToCompare {
-  readonly merchantNo: string;
+interface UncomparedDay extends AccountDayToCompare {
   /** Of the entries to compare; null where figures are still to be made of them. */
   readonly fingerprint: string | null;
 }

@@ -114,26 +114,16 @@ export async function recordRequestedRanges(
     readonly now: Date;
   },
 ): Promise<void> {
-  if (asked.merchants.length === 0) return;
-  await db
-    .insertInto('task')
-    .values(
-      asked.merchants.flatMap((merchantNo) =>
-        (asked.currencies ?? [null]).map((currency) => ({
-          kind: 'range',
-          number: sql<number>`nextval('range_number')`,
-          state: 'waiting',
-          merchant_no: merchantNo,
-          currency: storedCurrency(currency),
-          from_day: asked.from,
-          to_day: asked.to,
-          requested_at: asked.now,
-          run_id: asked.runId,
-        })),
-      ),
-    )
-    .onConflict((conflict) => conflict.doNothing())
-    .execute();
+  const { merchants, from, to, runId, now } = asked;
+  if (merchants.length === 0) return;
+  const currencies = arrayLiteral((asked.currencies ?? [null]).map(storedCurrency));
+  await sql`
+    INSERT INTO task (kind, number, state, merchant_no, currency, from_day, to_day, requested_at, run_id)
+    SELECT 'range', nextval('range_number'), 'waiting', merchant_no, currency, ${from}::date, ${to}::date, ${now}::timestamptz, ${runId}::bigint
+    FROM unnest(${arrayLiteral(merchants)}::text[]) WITH ORDINALITY AS merchant (merchant_no, nth)
+    CROSS JOIN unnest(${currencies}::text[]) WITH ORDINALITY AS own (currency, place)
+    ORDER BY nth, place
+    ON CONFLICT DO NOTHING`.execute(db);
 }
 
 /** Open ranges of the merchants, in the order in which they were asked for. Uses task_range_open. */

@@ -249,11 +249,11 @@ test('a healed break is described in the past tense, and its number is closed fo
 }, 300_000);
 
 test('shows only breaks of the merchants asked for', async () => {
-  expect(await reported('--all', '--merchant', OTHER.merchantNo)).toBe('no open break\n');
+  expect(await reported('--all', '--merchant', OTHER.merchantNo)).toBe('no break\n');
   for (const flags of [
     ['list', '--all', '--merchant', OTHER.merchantNo, '--merchant', merchantNo],
     ['--all', '--merchant', merchantNo],
   ])
     expect(await reported(...flags), flags.join(' ')).toMatch(/^2 breaks/);
-  expect(await reported('list', '--all', '--merchant', OTHER.merchantNo)).toBe('no open break\n');
+  expect(await reported('list', '--all', '--merchant', OTHER.merchantNo)).toBe('no break\n');
 }, 300_000);

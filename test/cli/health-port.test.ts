@@ -7,9 +7,6 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { Logger } from 'pino';
-import { withHealthPort } from '../../src/cli/observed.ts';
-import { processMetrics } from '../../src/options/observe/metrics.ts';
 import { helpOf, samplesOf } from '../options/observe/support.ts';
 import { installQueue } from '../../src/options/queue/queue.ts';
 import { openStage, scenario, type Stage } from '../support/stage.ts';
@@ -87,19 +84,6 @@ it('an address that is taken is told, and the night is done all the same', async
   expect(schedule.reported()).toMatch(/cannot listen on [^ ]+: EADDRINUSE.*no health checks/);
   taken.close();
 }, 90_000);
-
-it('a database without a connection to spare for it keeps no process from its work', async () => {
-  const { app } = stage;
-  const away = `${app.settings.databaseUrl!.replace(/\/[^/]*$/, '')}/no-such-database`;
-  const settings = { ...app.settings, databaseUrl: away, healthListen: { host: '127.0.0.1', port: 0 } };
-  const reported: object[] = [];
-  const log = { error: (event: object) => reported.push(event) } as unknown as Logger;
-  const { signal } = new AbortController();
-  const work = vi.fn(() => Promise.resolve());
-  await withHealthPort({ app: { ...app, settings }, log, metrics: processMetrics(), signal }, work);
-  expect(work).toHaveBeenCalledTimes(1);
-  expect(reported).toEqual([{ problem: expect.stringContaining('no-such-database') }]);
-});
 
 it('a worker and a serving process answer as well, each with what it does', async () => {
   await installQueue(stage.app.database.db);

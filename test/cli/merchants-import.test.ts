@@ -68,7 +68,7 @@ it('adds merchants, gives known ones new tokens, and the same file again changes
   const again = await imported(await file('two.csv', more), '--json');
   expect(JSON.parse(again.stdout)).toEqual({
     ...{ file: join(folder, 'two.csv'), dryRun: false, checked: false, disabled: [], refused: [] },
-    ...{ added: ['A-3'], changed: ['A-1'], unchanged: ['A-2'] },
+    ...{ added: ['A-3'], changed: ['A-1'], unchanged: ['A-2'], renamed: [] },
   });
   expect(await stored()).toEqual({ 'A-1': token('A-1', 2), 'A-2': token('A-2'), 'A-3': token('A-3') });
   expect((await imported(join(folder, 'two.csv'))).stdout).toContain(': 3 unchanged\n');

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { checkRegistration } from '../../src/options/beneficiaries/check.ts';
-import { isDay } from '../../src/forms/text.ts';
+import { isDay } from '../../src/ledger/business-day.ts';
 import { checkApplication } from '../../src/options/onboarding/check.ts';
 import { CONTEXT } from '../options/beneficiaries/cases.ts';
 import { ENTERPRISE } from '../options/beneficiaries/files.ts';

@@ -101,6 +101,18 @@ const REFUSED: Readonly<
       says: /DAYBOOK_PING_URL names a receiver of alerts, and nothing would reach it/,
     },
   ],
+  mail: [
+    {
+      args: ['status'],
+      env: {
+        DAYBOOK_STATEMENT_MAIL:
+          '[{"name":"Anna","to":"anna@company.example","every":"day","from":"2026-03-01"}]',
+        DAYBOOK_ALERT_MAIL_FROM: 'daybook@company.example',
+        DAYBOOK_SMTP_URL: 'smtp://127.0.0.1',
+      },
+      says: /DAYBOOK_STATEMENT_MAIL asks for statements by mail, and this copy of daybook was made without them/,
+    },
+  ],
   embedded: [{ args: ['status'], says: /DATABASE_URL/ }],
 };
 

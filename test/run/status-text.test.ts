@@ -8,13 +8,20 @@ const ZONE = 'Asia/Shanghai';
 const AT = new Date('2026-03-06T01:30:00Z');
 type Seen = Parameters<typeof remarksOf>[0];
 const WELL = { runs: { last: null, notMadeUpFor: [] }, backfills: [] } as const;
-const remarks = (seen: Partial<Seen>, alerts: Parameters<typeof remarksOf>[1] = null) =>
-  remarksOf({ ...WELL, ...seen }, alerts, ZONE);
+type Undelivered = Parameters<typeof remarksOf>[1];
+const remarks = (seen: Partial<Seen>, alerts: Undelivered = null, mail: Undelivered = null) =>
+  remarksOf({ ...WELL, ...seen }, alerts, mail, ZONE);
 
 describe('remarks', () => {
   test('there are none where all is well', () => {
     expect(remarks({})).toEqual([]);
-    expect(remarks({}, { failing: 0, givenUp: 0 })).toEqual([]);
+    expect(remarks({}, { failing: 0, givenUp: 0 }, { failing: 0, givenUp: 0 })).toEqual([]);
+  });
+
+  test('mails that did not arrive are named apart from alerts', () => {
+    expect(remarks({}, null, { failing: 2, givenUp: 1 })).toEqual([
+      'statements by mail: 2 mails not delivered yet, 1 given up in the last week, as the server refused the recipient: see `daybook mail list`',
+    ]);
   });
 
   test.each([

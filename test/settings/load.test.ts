@@ -19,6 +19,7 @@ const LEAST = { PLATFORM_BASE_URL: 'https://platform.example/', PLATFORM_TIME_ZO
 
 const OPTIONS: readonly Option[] = [
   { name: 'alerts', about: 'made up', alerts: () => Promise.reject(new Error('not loaded')) },
+  { name: 'mail', about: 'made up', statementMail: () => Promise.reject(new Error('not loaded')) },
   { name: 'queue', about: 'made up', queue: {} as NonNullable<Option['queue']> },
 ];
 const load = (env: Record<string, string>, more: Partial<SettingsSource> = {}) =>
@@ -78,7 +79,7 @@ describe('settings that are accepted', () => {
       checks: ['frontier', 'wide', 'zone', 'empty', 'first', 'shared'],
       nowMs: null,
       databaseUrl: null,
-      connectionsMax: 5,
+      connectionsMax: 7,
       statementsUrl: 'file:///srv/books/.daybook/statements',
       s3ForcePathStyle: null,
       dataDir: '/srv/books/.daybook',
@@ -115,6 +116,7 @@ describe('settings that are accepted', () => {
         idleMinutes: 30,
       },
       alerts: { webhooks: [], secret: null, mail: null, pingUrl: null },
+      statementMail: null,
       logLevel: 'info',
     });
   });
@@ -284,6 +286,7 @@ describe('settings that are accepted', () => {
         sessionHours: 8,
         idleMinutes: 30,
       },
+      statementMail: null,
       alerts: {
         webhooks: [
           { kind: 'json', url: 'https://ops.example/a,b?c=1,2' },
@@ -407,6 +410,124 @@ daybook:
       DAYBOOK_ALERT_SECRET: 'sixteen letters!',
     };
     expect(load(env, files).alerts.webhooks.map(({ kind }) => kind)).toEqual(['json', 'slack']);
+  });
+});
+
+describe('statements by mail', () => {
+  const ANNA = { name: 'Anna Berg', to: 'anna@finance.example', every: 'day', from: '2026-03-01' };
+  const server = { DAYBOOK_ALERT_MAIL_FROM: 'daybook@company.example', DAYBOOK_SMTP_URL: 'smtp://127.0.0.1' };
+  const mailed = (...entries: readonly unknown[]) => ({
+    ...{ ...LEAST, ...server },
+    DAYBOOK_STATEMENT_MAIL: JSON.stringify(entries),
+  });
+
+  test('are a list in the file, or JSON; merchants, currencies and formats may be left out', () => {
+    const expected = {
+      from: 'daybook@company.example',
+      smtpUrl: 'smtp://127.0.0.1',
+      recipients: [{ ...ANNA, merchants: null, currencies: null, as: 'file', formats: ['csv'] }],
+    };
+    expect(load(mailed(ANNA)).statementMail).toEqual(expected);
+    const yaml = `
+platform: { baseUrl: https://a.example, timeZone: UTC }
+daybook:
+  alertMailFrom: daybook@company.example
+  smtpUrl: smtp://127.0.0.1
+  statementMail: [{ name: Anna Berg, to: anna@finance.example, every: day, from: 2026-03-01, merchants: all }]
+`;
+    expect(loadYaml(yaml).statementMail).toEqual(expected);
+  });
+
+  test.each([
+    [
+      'a server and a sender',
+      { ...LEAST, DAYBOOK_STATEMENT_MAIL: JSON.stringify([ANNA]) },
+      ['DAYBOOK_ALERT_MAIL_FROM', 'DAYBOOK_SMTP_URL'],
+    ],
+    ['an address of the pages for links', mailed({ ...ANNA, as: 'link' }), ['DAYBOOK_PAGES_URL']],
+  ])('need %s', (_, env, keys) => {
+    expect(refusal(() => load(env)).problems.map(({ key }) => key)).toEqual(keys);
+  });
+
+  test.each<[string, readonly unknown[], string]>([
+    [
+      'an address that is none',
+      [ANNA, { ...ANNA, to: 'anna' }],
+      'is wrong for recipient 2: to must be a mail address',
+    ],
+    [
+      'no name',
+      [{ ...ANNA, name: '' }],
+      'is wrong for recipient 1: name must have 1 to 100 printable characters',
+    ],
+    [
+      'a day that is none',
+      [{ ...ANNA, from: '2026-02-30' }],
+      'recipient 1: from must be the first day, YYYY-MM-DD',
+    ],
+    [
+      'a merchant as a number',
+      [{ ...ANNA, merchants: [10001] }],
+      'recipient 1: merchants must be all, or a list of merchant numbers',
+    ],
+    [
+      'an empty list of currencies',
+      [{ ...ANNA, currencies: [] }],
+      'recipient 1: currencies must be all, or a list',
+    ],
+    [
+      'a format of months for a day',
+      [{ ...ANNA, formats: ['workbook'] }],
+      'recipient 1: formats must be some of csv, xlsx, camt053, mt940, pdf for a day',
+    ],
+    [
+      'a format of days for a month',
+      [{ ...ANNA, every: 'month', formats: ['xlsx'] }],
+      'must be some of csv, camt053, mt940, pdf, workbook for a month',
+    ],
+    ['a key that is none', [{ ...ANNA, merchant: 'M1' }], 'has in recipient 1 the unknown key merchant'],
+    ['what is no mapping', ['anna@finance.example'], 'has no mapping as recipient 1'],
+    [
+      'the same statement twice',
+      [ANNA, { ...ANNA, to: 'Anna@Finance.example', merchants: ['M1'], formats: ['pdf'] }],
+      'has recipients 1 and 2 with the same address and statements',
+    ],
+  ])('refuse %s, and name the entry but no address', (_, entries, problem) => {
+    const { problems, message } = refusal(() => load(mailed(...entries)));
+    expect(problems).toEqual([
+      {
+        key: 'DAYBOOK_STATEMENT_MAIL',
+        problem: expect.stringContaining(problem),
+        example: expect.any(String),
+      },
+    ]);
+    expect(message).not.toMatch(/anna@finance/i);
+  });
+
+  test('one address may get days and months, and other merchants or currencies in another way', () => {
+    const others = [
+      { ...ANNA, every: 'month' },
+      { ...ANNA, merchants: ['M1'], currencies: ['USD'] },
+    ];
+    const { statementMail } = load(
+      mailed(...others, { ...ANNA, merchants: ['M2'] }, { ...ANNA, merchants: ['M1'], currencies: ['EUR'] }),
+    );
+    expect(statementMail!.recipients).toHaveLength(4);
+  });
+
+  test('are refused where no option sends them, or no package does', () => {
+    expect(refusal(() => load(mailed(ANNA), { options: [] })).problems[0]).toMatchObject({
+      key: 'DAYBOOK_STATEMENT_MAIL',
+      problem: expect.stringContaining('was made without them'),
+    });
+    const isInstalled = (name: string): boolean => !['nodemailer', 'pdfkit'].includes(name);
+    const { problems } = refusal(() => load(mailed({ ...ANNA, formats: ['pdf'] }), { isInstalled }));
+    expect(problems.map(({ key, problem }) => `${key} ${problem}`)).toEqual([
+      expect.stringMatching(/^DAYBOOK_STATEMENT_MAIL asks for PDF statements, and pdfkit is not installed/),
+      expect.stringMatching(
+        /^DAYBOOK_STATEMENT_MAIL asks for statements by mail, and nodemailer is not installed/,
+      ),
+    ]);
   });
 });
 

@@ -124,7 +124,7 @@ async function expectLaw(
   format: StatementFormat,
 ): Promise<void> {
   const read = READERS[format.name]!;
-  const changes = await changesBetween(store, before, after, format);
+  const changes = await changesBetween(store, before, after, { format, names: undefined });
   const delta = read(await textOf(changes.read()));
   expect(booked(await entriesOf(store, [before], format), delta.entries)).toEqual(
     (await entriesOf(store, [after], format)).sort(),

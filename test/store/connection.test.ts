@@ -105,7 +105,10 @@ describe('a PostgreSQL server', () => {
       '0065_repeats',
       '0066_close_approval',
       '0067_assignments',
-      '0070_books',
+      '0068_account_names',
+      '0069_statement_mail',
+      '0071_entries_by_number',
+      '0072_books',
     ]);
     await assertMigrated(empty.db);
     await empty.close();

@@ -12,7 +12,7 @@ import { unfiltered } from './merchant-filter.ts';
 /** Statements that check all merchants, by words that they have, and why. */
 const OVER_ALL_MERCHANTS: readonly { readonly words: string; readonly why: string }[] = [
   { words: 'of_ledger_entry', why: 'finds merchants that have a ledger here and are not read' },
-  { words: 'WITH RECURSIVE merchants', why: 'finds the merchants to compare with each other' },
+  { words: 'shared AS MATERIALIZED', why: 'finds entries that another merchant has as well' },
 ];
 
 let stage: Stage;

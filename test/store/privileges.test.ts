@@ -101,7 +101,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
   // The functions of the queue have no more rights than who calls them.
   '': ['CONNECT: database', 'EXECUTE: functions of daybook_queue', 'USAGE: schema public'],
   daybook_read_only: [
-    'SELECT: absent_entry, account_day, alert, alert_condition, alert_delivery, artifact, audit_event, book_day, book_entry (amount, book, booked_at, currency, day, id, ' +
+    'SELECT: absent_entry, account_day, account_name, alert, alert_condition, alert_delivery, artifact, audit_event, book_day, book_entry (amount, book, booked_at, currency, day, id, ' +
       'import_id, merchant_no, number, reference_keys, type, version, withdrawn_import_id), book_import, book_match, ' +
       'book_match_entry, book_unreadable (answered_import_id, import_id, line, reason), certified_span, ' +
       'changed_day, continuity_break, day_entries, daybook_account_days, daybook_coverage, daybook_open_breaks, ' +
@@ -109,7 +109,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
       'ledger_entry, ledger_entry_version, merchant (added_at, joined_at, merchant_no, status), month_close, ' +
       'month_preparation, quarantined_entry (acknowledged_at, batch_no, begin_ms, currency, end_ms, fingerprint, first_seen_at, id, ' +
       'merchant_no, note, occurrences, reason, released_at, run_id, span), reference_item, reference_list, run, ' +
-      'secret_key_check, statement, sync_window, task',
+      'secret_key_check, statement, statement_mail, sync_window, task',
     'USAGE: schema daybook_queue, schema public',
   ],
   daybook_pages: [
@@ -128,7 +128,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
   daybook_inbox: [
     'DELETE, INSERT, SELECT, UPDATE: alert, alert_condition, alert_delivery, notification',
     'DELETE, INSERT, SELECT: page_session',
-    'INSERT, SELECT, UPDATE: application, beneficiary, fingerprint_key, merchant, platform_hold',
+    'INSERT, SELECT, UPDATE: account_name, application, beneficiary, fingerprint_key, merchant, platform_hold',
     'INSERT, SELECT: secret_key_check',
     'INSERT: audit_event (at, by_whom, command, note, subject)',
     'SELECT, UPDATE: installation (nights_checked_at, runs_checked_at)',
@@ -144,9 +144,9 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
       'daybook_queue.warning, event, sync_window',
     'DELETE, INSERT, SELECT: month_preparation',
     'EXECUTE: functions of daybook_queue',
-    'INSERT, SELECT, UPDATE: account_day, artifact, book_entry, certified_span, continuity_break, day_entries, lateness_count, lease, ' +
+    'INSERT, SELECT, UPDATE: account_day, account_name, artifact, book_entry, certified_span, continuity_break, day_entries, lateness_count, lease, ' +
       'ledger_cursor, ledger_entry, ledger_entry_version, merchant, platform_hold, quarantined_entry, reference_item, ' +
-      'reference_list, run, statement, task',
+      'reference_list, run, statement, statement_mail, task',
     'INSERT, SELECT: book_import, book_unreadable, month_close, secret_key_check',
     'INSERT: audit_event (assigned_to, at, by_whom, command, due_on, note, subject)',
     'SELECT: audit_event, changed_day, installation, kysely_migration, kysely_migration_lock',

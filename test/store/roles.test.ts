@@ -13,6 +13,7 @@ import type { Target } from '../../src/options/alerts/targets.ts';
 import { claimWatchdogCheck, listAlerts, troublesOf } from '../../src/options/alerts/outbox.ts';
 import { checkForMissedRun } from '../../src/options/alerts/watch.ts';
 import { executeReferenceRun, referenceWork } from '../../src/options/reference/run.ts';
+import { namesOf, storeNames } from '../../src/store/names.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { migrate } from '../../src/store/engine/migrations.ts';
@@ -221,6 +222,20 @@ describe('inbox', () => {
     expect(report).toMatchObject({ outcomes: { applied: 1 }, left: [] });
   });
 
+  it('gives names, and takes none away for good', async () => {
+    const given = [{ merchantNo: 'M-9', currency: 'USD', fields: { name: 'Settlement' } }];
+    const record = { event: { by: 'ada', command: 'merchants name' }, now: NOW };
+    for (const role of ['inbox', 'job'] as const)
+      await of(role)
+        .transaction()
+        .execute((trx) => storeNames(trx, given, record));
+    expect((await namesOf(of('read-only'), ['M-9'])).get('M-9')?.accounts.get('USD')).toEqual({
+      name: 'Settlement',
+    });
+    for (const role of ['inbox', 'job'] as const) await forbidden(of(role), 'DELETE FROM account_name');
+    await forbidden(of('read-only'), "UPDATE account_name SET name = 'x'");
+  });
+
   it('keeps who is logged in at the pages', async () => {
     const db = of('inbox');
     const times = { begunAt: NOW, endsAt: new Date(NOW.getTime() + 1) };
@@ -296,6 +311,9 @@ describe('pages', () => {
     expect(await pages.html(`/download/${day.slice(3)}`)).toContain('batch_no');
     for (const path of [`/download/${MERCHANT.merchantNo}/2026-03.xlsx`, `/entry.csv?${found}`])
       expect((await pages.get(path)).status, path).toBe(200);
+    const names = `/names/${MERCHANT.merchantNo}`;
+    const seen = /name="seen"\s+value="(\w+)"/.exec(await pages.html(names))![1]!;
+    expect((await pages.post(names, { form_token: FORM_TOKEN, seen, name: 'Acme' })).status).toBe(303);
     const month = `/m/${MERCHANT.merchantNo}/2026-03`;
     expect(await pages.html(`${month}?close=yes`)).toMatch(/<textarea\s+id="despite"/);
     const closed = await pages.post(month, { form_token: FORM_TOKEN, despite: 'a test' });

@@ -1,4 +1,6 @@
+import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
+import { arrayLiteral, rowOf } from '../../src/store/engine/database.ts';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import { markEventsReported } from '../../src/store/events.ts';
 import { keepNotices, noticeEvent, unreportedNotices } from '../../src/store/notices.ts';
@@ -33,7 +35,7 @@ onBothDatabases((store) => {
     });
   };
   const found = async (...merchants: string[]) =>
-    sharedEntries(store().db, merchants, await uncomparedDays(store().db, merchants), 'UTC');
+    sharedEntries(store().db, await uncomparedDays(store().db, merchants), 'UTC');
   const notice = (merchantNo: string, otherMerchantNo: string, ...batchNos: string[]) => ({
     kind: 'shared',
     merchantNo,
@@ -93,6 +95,27 @@ onBothDatabases((store) => {
       await hold(TWO, entries(1));
       await db.deleteFrom('changed_day').execute();
       expect(await found(ONE, TWO)).toEqual([]);
+    });
+
+    test('are searched entry by entry, however many merchants there are', async () => {
+      const { db } = store();
+      await hold(ONE, entries(1, 2, 3));
+      const others = Array.from({ length: 200 }, (_, nth) => `N${String(nth).padStart(3, '0')}`);
+      await sql`
+        INSERT INTO ledger_entry (merchant_no, batch_no, currency, transaction_type, credit, balance, booked_at, booked_ms, first_seen_at)
+        SELECT other, batch_no || other, currency, transaction_type, credit, balance, booked_at, booked_ms, first_seen_at
+        FROM ledger_entry, unnest(${arrayLiteral(others)}::text[]) AS other`.execute(db);
+      const scans = await db.transaction().execute(async (trx) => {
+        const made = async () =>
+          (
+            await rowOf(trx)<{ count: number }>`
+              SELECT seq_scan + idx_scan AS count FROM pg_stat_xact_user_tables WHERE relname = 'ledger_entry'`
+          ).count;
+        const before = await made();
+        await sharedEntries(trx, await uncomparedDays(trx, [ONE]), 'UTC');
+        return (await made()) - before;
+      });
+      expect(scans).toBeLessThan(20);
     });
 
     test('are searched until the days are compared, though they have their figures by then', async () => {

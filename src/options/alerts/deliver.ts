@@ -4,7 +4,8 @@ import type { Kysely } from 'kysely';
 import { claimDeliveries, giveUpOld, noteFailed, noteSent, type Claimed, alertOf } from './outbox.ts';
 import { isLostOrRolledBack, retry } from '../../store/engine/retry.ts';
 import type { DB } from '../../store/engine/schema.ts';
-import { type Target, causeOf, CUT_SHORT, type Sending, type Sent } from './targets.ts';
+import { causeOf, unlessCut } from './smtp.ts';
+import type { Target, Sending, Sent } from './targets.ts';
 import { randomUUID } from 'node:crypto';
 import { rm, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -61,20 +62,14 @@ export async function deliverDue(deps: DeliverDeps): Promise<number> {
   return sent;
 }
 
-/** A target that throws has failed as any other. What it threw may name its address. One that is cut short is not waited for. */
+/** A target that throws has failed as any other. What it threw may name its address. */
 function tried({ send }: Target, alert: Alert, sending: Sending): Promise<Sent> {
-  const { cut } = sending;
   const sent = send(alert, sending).catch((error: unknown): Sent => ({
     ok: false,
     problem: causeOf(error),
     askedMs: null,
   }));
-  if (cut === undefined) return sent;
-  const { promise: short, resolve } = Promise.withResolvers<Sent>();
-  const onCut = (): void => resolve(CUT_SHORT);
-  if (cut.aborted) onCut();
-  cut.addEventListener('abort', onCut, { once: true });
-  return Promise.race([sent, short]).finally(() => cut.removeEventListener('abort', onCut));
+  return unlessCut(sent, sending.cut);
 }
 
 async function deliver(
@@ -129,6 +124,39 @@ export async function keepAlerting({
     await sleep(sendEveryMs, undefined, { signal }).catch(() => undefined);
   }
   await deliver().catch(onFault);
+}
+
+interface Background extends Pick<Alerting, 'onFault' | 'watchdogEveryMs'> {
+  /** Is cut off at the signal. */
+  readonly deliver: (cut: AbortSignal) => Promise<unknown>;
+  /** Is asked to stop by the signal. */
+  readonly runWatchdog: (stop: AbortSignal) => Promise<unknown>;
+}
+
+/**
+ * Does `work`, and delivers meanwhile. What is being sent when it ends, and the last delivery after that, are bounded
+ * together, as the process is stopping.
+ */
+export async function whileDelivering<Result>(
+  { deliver, runWatchdog, ...options }: Background,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const stop = new AbortController();
+  const cut = new AbortController();
+  const kept = keepAlerting({
+    ...options,
+    deliver: () => deliver(cut.signal),
+    runWatchdog: () => runWatchdog(stop.signal),
+    signal: stop.signal,
+  });
+  try {
+    return await work();
+  } finally {
+    stop.abort();
+    const timer = setTimeout(() => cut.abort(), AT_END_MS_MAX);
+    await kept;
+    clearTimeout(timer);
+  }
 }
 
 interface DirectSending extends Pick<Sending, 'now' | 'cut'> {

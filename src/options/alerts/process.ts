@@ -15,11 +15,11 @@ import {
   deliverDue,
   directlySent,
   forgetDirectlySent,
-  keepAlerting,
   lastSuccess,
   recordLastSuccess,
   sendDirectOnceADay,
   TRY_AT_END_MS_MAX,
+  whileDelivering,
 } from './deliver.ts';
 import { NOT_STARTED, notStarted } from './nights.ts';
 import {
@@ -133,23 +133,14 @@ async function withAlerting<Result>(
 ): Promise<Result> {
   const { db, now, targets, keys, onFailed, onFault } = partsOf(app, log);
   if (targets.length === 0) return work();
-  const stop = new AbortController();
-  const cut = new AbortController();
-  const kept = keepAlerting({
-    deliver: () => deliverDue({ db, now, targets, onFailed, signal: cut.signal }),
-    runWatchdog: checksOf(app, keys, options),
-    onFault,
-    signal: stop.signal,
-  });
-  try {
-    return await work();
-  } finally {
-    stop.abort();
-    // What is being sent, and the last delivery after that, are bounded together, as the process is stopping.
-    const timer = setTimeout(() => cut.abort(), AT_END_MS_MAX);
-    await kept;
-    clearTimeout(timer);
-  }
+  return whileDelivering(
+    {
+      deliver: (signal) => deliverDue({ db, now, targets, onFailed, signal }),
+      runWatchdog: checksOf(app, keys, options),
+      onFault,
+    },
+    work,
+  );
 }
 
 /**

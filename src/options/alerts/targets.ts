@@ -1,10 +1,18 @@
 /** The places that alerts go to, from the settings: webhooks and mail, each tried once in bounded time. */
-import { createHmac, createHash } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import type { SettingsWithoutPlatform, AlertSettings } from '../../settings/settings.ts';
 import { type Alert, dedupKeyOf, documentOf, headlineOf, linesOf, slackDocument } from './alert.ts';
 import type { Webhook } from '../../settings/values/addresses.ts';
-import { isLoopback } from '../../host/addresses.ts';
-import { loadFor } from '../../host/packages.ts';
+import {
+  asSent,
+  causeOf,
+  CUT_SHORT,
+  fingerprintOf,
+  lateText,
+  type MailSending,
+  sendMail,
+  withCut,
+} from './smtp.ts';
 
 export interface Target {
   /**
@@ -57,13 +65,10 @@ export type Sent =
       readonly took?: readonly string[];
     };
 
-export interface Sending {
-  readonly timeoutMs: number;
+export interface Sending extends MailSending {
   readonly now: () => Date;
   /** Fingerprints of the addresses that took it on an earlier try; none if it is left out. */
   readonly took?: readonly string[];
-  /** Ends the try when it aborts, however far it is: the process has no more time. */
-  readonly cut?: AbortSignal | undefined;
 }
 
 interface OfInstallation {
@@ -117,19 +122,6 @@ async function call(
   }
 }
 
-const withCut = (signal: AbortSignal, cut: AbortSignal | undefined): AbortSignal =>
-  cut === undefined ? signal : AbortSignal.any([signal, cut]);
-
-/** What had no more time. It is tried again soon, as the receiver had little of it. */
-export const CUT_SHORT: Sent = { ok: false, problem: 'no answer before the command ended', askedMs: null };
-const lateText = (timeoutMs: number): string => `no answer within ${timeoutMs / 1_000} s`;
-
-/** The code of an error. Its message may name the address. */
-export function causeOf(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  return code === '' ? 'the connection failed' : `the connection failed (${code})`;
-}
-
 function askedOf(header: string | string[] | undefined, now: Date): number | null {
   const given = Array.isArray(header) ? header[0] : header;
   if (given === undefined) return null;
@@ -137,89 +129,41 @@ function askedOf(header: string | string[] | undefined, now: Date): number | nul
   return Number.isNaN(ms) ? null : Math.min(Math.max(ms, 0), ASKED_MS_MAX);
 }
 
-/**
- * Time for all of a try once the server has greeted. Many servers scan a mail before they take it, and an aborted one
- * may arrive all the same. It is less than the time for which a process claims an alert.
- */
-const DIALOGUE_MS_MAX = 45_000;
-/** The wait after a try that was not answered in this time, as the mail may have arrived. */
-const AFTER_LATE_MS = 4 * 3_600_000;
-
 const MAIL = 'alerts by mail';
 
-/**
- * Mails an alert to all addresses that did not take it yet, in one message. Off loopback it needs TLS, unless
- * `mayBeOpen`. `timeoutMs` is the time in which the server has to greet.
- */
+/** Mails an alert to all addresses that did not take it yet, in one message. */
 async function mailAlert(
   { to, from, smtpUrl }: NonNullable<AlertSettings['mail']>,
   alert: Alert,
   {
-    timeoutMs,
     mayBeOpen,
     took = [],
-    cut,
     installation,
+    ...sending
   }: Sending & OfInstallation & { readonly mayBeOpen: boolean },
 ): Promise<Sent> {
-  const all = await asSent(to);
+  const all = await asSent(to, MAIL);
   const left = all.filter((address) => !took.includes(fingerprintOf(address)));
   if (left.length === 0) return { ok: true };
-  const { createTransport } = await loadFor(MAIL, () => import('nodemailer'));
-  const isHere = isLoopback(new URL(smtpUrl).hostname);
-  const transport = createTransport({
-    url: smtpUrl,
-    connectionTimeout: timeoutMs,
-    greetingTimeout: timeoutMs,
-    dnsTimeout: timeoutMs,
-    socketTimeout: DIALOGUE_MS_MAX,
-    requireTLS: !isHere && !mayBeOpen,
-    ignoreTLS: isHere,
-    disableFileAccess: true,
-    disableUrlAccess: true,
-  });
-  const signal = withCut(AbortSignal.timeout(DIALOGUE_MS_MAX), cut);
-  try {
-    const { rejected } = await transport.sendMail({
-      from,
-      to: all.map((address) => ({ name: '', address })),
-      envelope: { from, to: left },
-      subject: `daybook: ${headlineOf(alert)}`,
-      text: linesOf(alert).join('\n'),
-      messageId: `<${alert.id}@daybook>`,
-      // A mailbox shows the alerts of one trouble as one conversation.
-      references: `<${dedupKeyOf(alert, installation)}@daybook>`,
-      headers: { 'Daybook-Alert-Id': alert.id, 'Auto-Submitted': 'auto-generated' },
-      signal,
-    });
-    return rejected.length === 0 ? { ok: true } : partly(left, rejected, took);
-  } catch (error) {
-    if (cut?.aborted === true) return CUT_SHORT;
-    return signal.aborted
-      ? { ok: false, problem: lateText(DIALOGUE_MS_MAX), askedMs: AFTER_LATE_MS }
-      : failed(error);
-  } finally {
-    transport.close();
-  }
-}
-
-/**
- * The addresses as nodemailer sends and reports them, each once: it writes domains in small ASCII letters, and
- * quotes. Loading it takes long, so that no command does it that sends no mail.
- */
-async function asSent(addresses: readonly string[]): Promise<readonly string[]> {
-  const { default: MimeNode } = await loadFor(MAIL, () => import('nodemailer/lib/mime-node'));
-  const to = addresses.map((address) => ({ name: '', address }));
-  return new MimeNode('text/plain').setEnvelope({ to }).getEnvelope().to;
+  const mail = {
+    from,
+    to: all.map((address) => ({ name: '', address })),
+    envelope: { from, to: [...left] },
+    subject: `daybook: ${headlineOf(alert)}`,
+    text: linesOf(alert).join('\n'),
+    messageId: `<${alert.id}@daybook>`,
+    // A mailbox shows the alerts of one trouble as one conversation.
+    references: `<${dedupKeyOf(alert, installation)}@daybook>`,
+    headers: { 'Daybook-Alert-Id': alert.id, 'Auto-Submitted': 'auto-generated' },
+  };
+  const mailed = await sendMail({ smtpUrl, mayBeOpen, use: MAIL }, mail, sending);
+  if (!mailed.ok) return { ok: false, problem: mailed.problem, askedMs: mailed.askedMs };
+  return mailed.rejected.length === 0 ? { ok: true } : partly(left, mailed.rejected, took);
 }
 
 /** The addresses that took it are not mailed again. The problem names no address. */
-function partly(
-  left: readonly string[],
-  rejected: readonly (string | { readonly address: string })[],
-  took: readonly string[],
-): Sent {
-  const refused = new Set(rejected.map((one) => (typeof one === 'string' ? one : one.address)));
+function partly(left: readonly string[], rejected: readonly string[], took: readonly string[]): Sent {
+  const refused = new Set(rejected);
   return {
     ok: false,
     problem: `the mail server refused ${refused.size} of ${left.length} addresses`,
@@ -227,21 +171,3 @@ function partly(
     took: [...took, ...left.filter((address) => !refused.has(address)).map(fingerprintOf)],
   };
 }
-
-/** The server's own words are left out, as they may repeat addresses. */
-function failed(error: unknown): Sent {
-  const { code, responseCode } = error as { readonly code?: unknown; readonly responseCode?: unknown };
-  const problem =
-    code === 'ETLS'
-      ? 'the mail server offers no TLS; use smtps://, or answer for it with DAYBOOK_ALLOW_INSECURE=alerts'
-      : typeof responseCode === 'number'
-        ? `the mail server answered ${responseCode}`
-        : causeOf(error);
-  return { ok: false, problem, askedMs: null };
-}
-
-const CHARACTERS = 12;
-
-/** An address as the database may hold it: the same each time, and no address. */
-const fingerprintOf = (address: string): string =>
-  createHash('sha256').update(address).digest('hex').slice(0, CHARACTERS);

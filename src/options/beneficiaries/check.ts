@@ -3,6 +3,8 @@
  * what each field must be by itself, and the check in full before anything is recorded or sent. What fields require of
  * each other is in rules.ts.
  */
+import { isDay } from '../../ledger/business-day.ts';
+import { CURRENCY_CODE } from '../../ledger/money.ts';
 import type { Kysely } from 'kysely';
 import {
   EXTRA,
@@ -13,7 +15,6 @@ import {
   type Fields,
   CONTROL_BUT_SPACE,
   hasLatinLettersOnly,
-  isDay,
   isHttps,
   matching,
   oneOf,
@@ -45,7 +46,7 @@ const text = textsOf('must be text; in YAML put digits in quotes, so that no lea
 const country = text((value) =>
   isCountryCode(value) ? null : 'is no ISO 3166-1 alpha-2 country code: two capitals, such as HK',
 );
-const currency = text(matching(/^[A-Z]{3}$/, 'must be three capitals, an ISO 4217 code such as USD'));
+const currency = text(matching(CURRENCY_CODE, 'must be three capitals, an ISO 4217 code such as USD'));
 const bic = text(
   matching(
     /^[A-Z0-9]{4}[A-Z]{2}[A-Z0-9]{2}(?:[A-Z0-9]{3})?$/,

@@ -5,7 +5,7 @@
 import { sql, type RawBuilder } from 'kysely';
 import { type Trx, rowOf } from '../../store/engine/database.ts';
 
-/** How far a change reaches, as a multiple of the rules' days: `sql/0070_books.sql` has the tables, `docs/books.md` the reasons. */
+/** How far a change reaches, as a multiple of the rules' days: `sql/0072_books.sql` has the tables, `docs/books.md` the reasons. */
 export const REACH = {
   /** Entries of the same amount whose match by their day or a near one may change. */
   amount: 3,

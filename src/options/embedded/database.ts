@@ -70,6 +70,7 @@ export function embeddedDatabase(
   return {
     db,
     kind: 'embedded',
+    reserve: () => db,
     close: async () => {
       await db.destroy();
       if (!pglite.closed) await pglite.close();

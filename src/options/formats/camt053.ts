@@ -1,6 +1,7 @@
 /** Statements as ISO 20022 camt.053.001.08 (bank to customer statement), for ERPs: docs/decisions/formats.md. */
 import { entriesIn } from '../../ledger/chain/figures.ts';
 import { addAmounts, decimalsOf, subtractAmounts } from '../../ledger/money.ts';
+import { isIban } from '../../ledger/names.ts';
 import { sha256Of } from '../../host/sha256.ts';
 import { bankAmounts, ofEntry, type BankAmounts, notesOf } from './bank-amounts.ts';
 import {
@@ -22,6 +23,8 @@ const REMITTANCE_MAX = 140;
 const ABOUT_MAX = 500;
 /** Max34Text. */
 const ACCOUNT_MAX = 34;
+/** Max70Text, of an account's name. */
+const ACCOUNT_NAME_MAX = 70;
 /** Not available: some readers refuse a transaction code without one. */
 const NO_TYPE = 'NTAV';
 const NAMESPACE = 'urn:iso:std:iso:20022:tech:xsd:camt.053.001.08';
@@ -124,6 +127,23 @@ function accountNumber({ merchantNo, currency }: StatementDay['account']): strin
   return `${kept}~${sha256Of(merchantNo).slice(0, 8)}${currency}`;
 }
 
+/** By its IBAN or the identifier that a person gave it, else by number; with its name and owner, where they have one. */
+function accountXml({ account, names }: StatementDay): string {
+  const { iban = '', name = '' } = names?.accounts.get(account.currency) ?? {};
+  const id = isIban(iban)
+    ? element('IBAN', iban)
+    : `<Othr>${element('Id', iban === '' ? accountNumber(account) : iban)}</Othr>`;
+  const reference = element('Id', names?.own.reference ?? '');
+  const owner =
+    element('Nm', names?.own.name ?? '') +
+    (reference === '' ? '' : `<Id><OrgId><Othr>${reference}</Othr></OrgId></Id>`);
+  return (
+    `<Acct><Id>${id}</Id><Ccy>${account.currency}</Ccy>` +
+    element('Nm', Array.from(name).slice(0, ACCOUNT_NAME_MAX).join('')) +
+    `${owner === '' ? '' : `<Ownr>${owner}</Ownr>`}</Acct>`
+  );
+}
+
 /** Of changes it ends with the revision that they follow, so that each pair of revisions has its own. */
 const idOf = (day: StatementDay, revision: number): string =>
   reference(
@@ -132,7 +152,7 @@ const idOf = (day: StatementDay, revision: number): string =>
   );
 
 function head(day: StatementDay, amounts: Amounts): string {
-  const { account, published } = day;
+  const { published } = day;
   const { opening, closing } = published.figures;
   const created = `${published.publishedAt.toISOString().slice(0, 19)}Z`;
   const id = idOf(day, published.revision);
@@ -142,7 +162,7 @@ function head(day: StatementDay, amounts: Amounts): string {
     `<GrpHdr><MsgId>${id}</MsgId><CreDtTm>${created}</CreDtTm></GrpHdr>` +
     `<Stmt><Id>${id}</Id><ElctrncSeqNb>${sequenceNumber(day, published.revision)}</ElctrncSeqNb><CreDtTm>${created}</CreDtTm>` +
     `<FrToDt><FrDtTm>${from}T00:00:00</FrDtTm><ToDtTm>${day.day}T23:59:59</ToDtTm></FrToDt>` +
-    `<Acct><Id><Othr>${element('Id', accountNumber(account))}</Othr></Id><Ccy>${account.currency}</Ccy></Acct>` +
+    accountXml(day) +
     balance('OPBD', opening, from, amounts) +
     balance('CLBD', closing, day.day, amounts) +
     `${totals(day, amounts)}\n`

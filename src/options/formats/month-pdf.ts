@@ -4,6 +4,8 @@ import type { Chosen } from '../../ledger/account-filter.ts';
 import { dayWindow } from '../../ledger/business-day.ts';
 import { quarantinedIn } from '../../ledger/hints/evidence.ts';
 import type { BusinessDay } from '../../ledger/entry.ts';
+import type { MerchantNames } from '../../ledger/names.ts';
+import { namesOfMerchant } from '../../store/names.ts';
 import { readQuarantined } from '../../platform/ledger-entry.ts';
 import type { DB } from '../../store/engine/schema.ts';
 import { part } from '../all.ts';
@@ -28,6 +30,7 @@ import { grouped, moneyText } from '../../ledger/money.ts';
 import { counted } from '../../ledger/text.ts';
 import { instantText } from '../../ledger/wall-time.ts';
 import { figuresOf } from '../../store/account-days.ts';
+import { accountFact, merchantFacts } from './names.ts';
 import { BAD, countText, GOOD, longMonth } from './pdf.ts';
 import { STYLE, createSheet, type Sheet, type Column, type Row } from './pdf-sheet.ts';
 import { fileOf } from '../../statements/keys.ts';
@@ -35,6 +38,7 @@ import { missingNetOf } from '../../statements/month-figures.ts';
 
 export interface MonthOverview {
   readonly merchantNo: string;
+  readonly names?: MerchantNames | undefined;
   readonly month: Month;
   readonly zone: string | null;
   readonly at: Date;
@@ -81,6 +85,7 @@ async function overviewIn(trx: Transaction<DB>, asked: MonthAsked): Promise<Mont
   const explained = zone === null ? [] : await explainedOfEach(trx, merchantNo, zone, statements);
   return {
     ...{ merchantNo, month, zone, at, currencies, accounts, closes: closed?.closes ?? [] },
+    names: await namesOfMerchant(trx, merchantNo),
     explained: new Map([...explained].map(([row, breaks]) => [accountDayName(row), breaks.length])),
     unreadable:
       zone === null ? new Set() : await unreadableDays(trx, { merchantNo, month }, statements, zone),
@@ -117,18 +122,20 @@ const unpublishedOf = ({ currency, unpublished, statements }: AccountMonth): Mon
 
 /** The same overview gives the same bytes. */
 export async function* monthPdf(overview: MonthOverview): AsyncGenerator<Uint8Array> {
-  const { merchantNo, month, at, accounts, zone } = overview;
+  const { merchantNo, month, at, accounts, zone, names } = overview;
   const title = `Month statement ${merchantNo} · ${month.name}`;
   const sheet = await createSheet({ title, foot: `${title} · as of ${instantText(at, zone)}`, at });
   sheet.title('Month statement', longMonth(month.name));
   sheet.facts([
     ['Merchant', merchantNo],
+    ...merchantFacts(names),
     ['Business days', `${month.from} to ${month.to}${overview.zone === null ? '' : ` of ${overview.zone}`}`],
     [
       'Accounts',
       accounts.map(({ currency }) => currency).join(', ') +
         (overview.currencies === null ? '' : ', as asked for; there may be others'),
     ],
+    ...accounts.flatMap(({ currency }) => accountFact(names, currency, `Account ${currency}`)),
     ['As of', instantText(at, zone)],
   ]);
   await accountsSection(sheet, overview);

@@ -3,6 +3,7 @@ import type { Kysely } from 'kysely';
 import { causeOf } from '../../ledger/hints/stories.ts';
 import { entriesIn } from '../../ledger/chain/figures.ts';
 import { addAmounts, subtractAmounts } from '../../ledger/money.ts';
+import type { MerchantNames } from '../../ledger/names.ts';
 import { instantText } from '../../ledger/wall-time.ts';
 import { part } from '../all.ts';
 import type { BookFigures } from '../../ledger/own-books.ts';
@@ -19,7 +20,9 @@ import { figuresOf } from '../../store/account-days.ts';
 import { lastSteps, type CaseStep } from '../../store/breaks/break-cases.ts';
 import { knownBreak, listBreaks, type BreakRow } from '../../store/breaks/breaks.ts';
 import type { DB } from '../../store/engine/schema.ts';
+import { namesOfMerchant } from '../../store/names.ts';
 import type { StatementRow } from '../../store/statements/statements.ts';
+import { ACCOUNT_NAMES, merchantNameRows } from './names.ts';
 import type { Value } from './xlsx-xml.ts';
 import { amount, count, header, lateSheet, rowSheets, smallSheet, text, workbook } from './xlsx-sheets.ts';
 
@@ -30,6 +33,7 @@ interface Sources {
 
 interface MonthBook {
   readonly merchantNo: string;
+  readonly names: MerchantNames | undefined;
   readonly month: Month;
   readonly zone: string | null;
   readonly at: Date;
@@ -82,8 +86,9 @@ async function bookIn(db: Kysely<DB>, asked: MonthAsked): Promise<MonthBook | nu
     ownBooks.push(
       (await part('ownBooks')?.figures(db, { merchantNo, currency }, month.from, month.to)) ?? [],
     );
+  const names = await namesOfMerchant(db, merchantNo);
   return {
-    ...{ merchantNo, month, zone, at: now(), breaks },
+    ...{ merchantNo, names, month, zone, at: now(), breaks },
     accounts: accounts.map((account, nth) => ({
       account,
       figures: monthFigures(account),
@@ -124,7 +129,7 @@ async function* written(objects: ObjectStore, book: MonthBook): AsyncGenerator<U
   );
   try {
     yield* workbook([
-      await smallSheet(sheet('Overview', ACCOUNT_CELLS), overviewRows(book)),
+      await smallSheet(sheet('Overview', accountCells(book)), overviewRows(book)),
       ...entries.flatMap(({ sheets }) => sheets),
       await smallSheet(sheet('Breaks', BREAK_CELLS), breakRows(book)),
       ...(ownBooks.length === 0
@@ -145,7 +150,16 @@ async function* written(objects: ObjectStore, book: MonthBook): AsyncGenerator<U
 }
 
 const WIDTHS: Readonly<Record<string, number>> = {
-  ...{ currency: 14, published_at: 28, resolved_at: 28, cause: 40, note: 40, why: 40 },
+  ...{
+    account_name: 40,
+    iban: 28,
+    currency: 14,
+    published_at: 28,
+    resolved_at: 28,
+    cause: 40,
+    note: 40,
+    why: 40,
+  },
 };
 
 type Cells<Of> = readonly (readonly [name: string, value: (of: Of) => Value])[];
@@ -176,6 +190,18 @@ const ACCOUNT_CELLS: Cells<BookedAccount> = [
   ['open_breaks', ({ breaks }) => count(breaks.filter(({ status }) => status === 'open').length)],
 ];
 
+/** With the names that accounts have, behind all others. */
+const accountCells = ({ names, accounts }: MonthBook): Cells<BookedAccount> => [
+  ...ACCOUNT_CELLS,
+  ...Object.entries(ACCOUNT_NAMES)
+    .map(([head, field]) => ({
+      head,
+      nameOf: ({ account }: BookedAccount) => names?.accounts.get(account.currency)?.[field] ?? '',
+    }))
+    .filter(({ nameOf }) => accounts.some((one) => nameOf(one) !== ''))
+    .map(({ head, nameOf }) => [head, (one: BookedAccount) => text(nameOf(one))] as const),
+];
+
 const closingOf = ({ closing }: MonthFigures): string => closing ?? '0';
 const missingIn = (figures: MonthFigures): string => missingNetOf(figures) ?? '0';
 const explainedIn = ({ breaks }: BookedAccount): string =>
@@ -195,12 +221,15 @@ const NOTES = [
   'The rows are those of the current statements; their CSVs are the files proven.',
 ];
 
-function overviewRows({ merchantNo, month, zone, at, accounts }: MonthBook): Value[][] {
+function overviewRows(book: MonthBook): Value[][] {
+  const { merchantNo, names, month, zone, at, accounts } = book;
+  const cells = accountCells(book);
   return [
-    headOf(ACCOUNT_CELLS),
-    ...accounts.map((one) => rowOf(ACCOUNT_CELLS, one)),
+    headOf(cells),
+    ...accounts.map((one) => rowOf(cells, one)),
     [],
     [text('merchant_no'), text(merchantNo)],
+    ...merchantNameRows(names),
     [text('month'), text(month.name)],
     [text('time zone'), text(zone ?? '')],
     [text('as of'), text(instantText(at, zone))],

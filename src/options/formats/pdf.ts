@@ -13,6 +13,7 @@ import {
   type Places,
 } from '../../statements/formats/format.ts';
 import { missingIn, unreadableText } from './bank-amounts.ts';
+import { accountFact, merchantFacts } from './names.ts';
 import { COLOR, STYLE, type TextStyle, type Column, type Row, type Sheet, createSheet } from './pdf-sheet.ts';
 import { addAmounts, grouped, subtractAmounts } from '../../ledger/money.ts';
 
@@ -32,12 +33,14 @@ export const longMonth = (month: string): string =>
     ...{ month: 'long', year: 'numeric', timeZone: 'UTC' },
   });
 
-function aboutDay(sheet: Sheet, { account, day, zone, published, earlier }: StatementDay): void {
+function aboutDay(sheet: Sheet, { account, day, zone, published, earlier, names }: StatementDay): void {
   const { revision, publishedAt, reason } = published;
   sheet.title('Account statement', `${longDay(day)} · ${account.currency}`);
   sheet.facts([
     ['Merchant', account.merchantNo],
+    ...merchantFacts(names),
     ['Currency', account.currency],
+    ...accountFact(names, account.currency),
     ['Business day', zone === null ? day : `${day}, 00:00:00 to 23:59:59 of ${zone}`],
     [
       'Revision',

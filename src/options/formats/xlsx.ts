@@ -8,6 +8,7 @@ import {
   type StatementDay,
 } from '../../statements/formats/format.ts';
 import { instantText } from '../../ledger/wall-time.ts';
+import { accountNameRows, merchantNameRows } from './names.ts';
 import { missingIn } from './bank-amounts.ts';
 import type { Value } from './xlsx-xml.ts';
 import {
@@ -54,11 +55,13 @@ const NOTES = [
 const SUMMARY_WIDTHS: readonly number[] = REVISION_CELLS.map((_, at) => (at < 2 ? 22 : 18));
 
 /** The account and its figures, one below the other; then all revisions, one line each, this one last. */
-function summaryRows({ account, day, zone, published, earlier }: StatementDay): Value[][] {
+function summaryRows({ account, day, zone, published, earlier, names }: StatementDay): Value[][] {
   return [
     header(['summary', '']),
     [text('merchant_no'), text(account.merchantNo)],
+    ...merchantNameRows(names),
     [text('currency'), text(account.currency)],
+    ...accountNameRows(names, account.currency),
     [text('day'), { kind: 'day', text: day }],
     ...REVISION_CELLS.map(([name, value]) => [text(name), value(published, zone)]),
     [],

@@ -8,9 +8,10 @@ import { alertsOf, type Troubles } from '../../run/alerts.ts';
 import type { App, PlatformApp } from '../../run/app.ts';
 import { withRepeats } from '../../run/repeats.ts';
 import { createLog, offlineSettings, print, stopSignal, withApp, withPlatform } from '../../cli/context.ts';
-import { metricsOf, withOwnConnection } from '../../cli/observed.ts';
+import { metricsOf } from '../../cli/observed.ts';
 import { part } from '../all.ts';
 import { lines } from '../../cli/output/text.ts';
+import type { Db } from '../../store/engine/database.ts';
 
 const HELP = `
 Listens on DAYBOOK_LISTEN; the platform reaches it by https under DAYBOOK_PUBLIC_URL, through a proxy that ends TLS.
@@ -93,27 +94,22 @@ interface HouseApp extends ServeApp {
   readonly platformApp?: PlatformApp;
 }
 
-/** The app. With a database server it has two more connections, which only health checks and metrics use. */
 async function withServingHouse(
   settings: SettingsWithoutPlatform,
   metrics: ProcessMetrics | null,
   work: (app: HouseApp) => Promise<void>,
 ): Promise<void> {
   const { platform, databaseUrl, pagesListen } = settings;
-  const withHouse = async (app: App, platformApp?: PlatformApp): Promise<void> =>
-    withOwnConnection(settings, app.database, async (db) => {
-      const page = metrics && metrics.page({ settings, db, now: app.now });
-      const serving = {
-        ...{ ...app, readinessDb: db },
-        ...(page && { metrics: page }),
-        ...(platformApp && { platformApp }),
-      };
-      const pages = pagesListen === null ? null : await part('pages')?.();
-      if (pagesListen === null || pages == null) return work(serving);
-      return pages.withPages({ ...settings, pagesListen }, app, (shown) =>
-        work({ ...serving, pages: shown }),
-      );
+  const withHouse = async (app: App, platformApp?: PlatformApp): Promise<void> => {
+    const pages =
+      pagesListen === null ? null : await (await part('pages')?.())?.shown({ ...settings, pagesListen }, app);
+    return work({
+      ...app,
+      ...(metrics && { metricsOn: (db: Db) => metrics.page({ settings, db, now: app.now }) }),
+      ...(platformApp && { platformApp }),
+      ...(pages && { pages }),
     });
+  };
   await (platform === null || databaseUrl !== null || pagesListen === null
     ? withApp(settings, (app) => withHouse(app))
     : withPlatform({ ...settings, platform }, (app) => withHouse(app, app), { metrics, answers: false }));

@@ -1,15 +1,14 @@
 /** The command `serve`: runs the HTTP server and processes the notifications it stores, until it is asked to stop. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
-import type { Kysely } from 'kysely';
+import { HEALTH_CONNECTIONS } from '../../cli/observed.ts';
 import { isSameAddress } from '../../host/addresses.ts';
 import { createInbox } from './inbox.ts';
 import { keepProcessing, type ProcessReport } from './process.ts';
 import type { App } from '../../run/app.ts';
 import type { SettingsWithoutPlatform } from '../../settings/settings.ts';
-import { freeSpace } from '../../store/engine/database.ts';
+import { freeSpace, type Db } from '../../store/engine/database.ts';
 import { adoptSecretKey } from '../../store/secrets/key-check.ts';
-import type { DB } from '../../store/engine/schema.ts';
 import { UnknownSecretKey } from '../../store/secrets/secrets.ts';
 import { type MetricsPage, createReadiness } from '../../web/readiness.ts';
 import type { ShownPages } from '../option.ts';
@@ -48,11 +47,9 @@ export type ServeSettings = Pick<SettingsWithoutPlatform, 'secretKeys' | 'listen
   Partial<Pick<SettingsWithoutPlatform, 'healthListen' | 'pagesListen' | 'trustedProxies'>>;
 
 export interface ServeApp extends Pick<App, 'database' | 'now'> {
-  /** A connection for readiness only, so that it takes none from the posts. */
-  readonly readinessDb?: Kysely<DB>;
   readonly drainMs?: number;
-  /** Served at `healthListen`, if set. */
-  readonly metrics?: MetricsPage;
+  /** Served at `healthListen`, if set. Reads from what it is given. */
+  readonly metricsOn?: (db: Db) => MetricsPage;
   /** What is shown at `pagesListen`; nothing if there is none. */
   readonly pages?: ShownPages;
 }
@@ -62,7 +59,7 @@ export interface ServeApp extends Pick<App, 'database' | 'now'> {
  * the database's key, because then nothing could be stored. Throws `ListenRefused`.
  */
 export async function serve(
-  { database, now, readinessDb = database.db, drainMs = DRAIN_MS_MAX, metrics, pages }: ServeApp,
+  { database, now, drainMs = DRAIN_MS_MAX, metricsOn, pages }: ServeApp,
   { secretKeys, listen, healthListen = null, pagesListen = null, trustedProxies }: ServeSettings,
   signal: AbortSignal,
   { onRefusal, onPagesRefusal = () => undefined, onProcessed, onLeft, onFault }: ServeEvents,
@@ -74,6 +71,8 @@ export async function serve(
     );
   }
   const { db } = database;
+  // Posts come first: the platform waits for its answer. Processing, pages and alerts share what is left.
+  const [inboxDb, healthDb] = [database.reserve(1), database.reserve(HEALTH_CONNECTIONS)];
   await adoptSecretKey(db, secretKeys);
   const stopping = new AbortController();
   const processing = keepProcessing({
@@ -86,8 +85,8 @@ export async function serve(
     ...(onLeft && { onLeft }),
     onFault,
   });
-  const inbox = createInbox({ db, secretKeys, now, onKept: processing.wake });
-  const readiness = createReadiness({ db: readinessDb, secretKeys, signal });
+  const inbox = createInbox({ db: inboxDb, secretKeys, now, onKept: processing.wake });
+  const readiness = createReadiness({ db: healthDb, secretKeys, signal });
   const proxies = trustedProxies === undefined ? {} : { trustedProxies };
   const server = createInboxServer({
     inbox,
@@ -95,6 +94,7 @@ export async function serve(
     onRefusal,
     ...proxies,
   });
+  const metrics = metricsOn?.(healthDb);
   const health = healthListen === null ? null : createHealthServer({ readiness, metrics, onRefusal });
   // Pages share the port of the notifications only where both are set to the same one.
   const ownPages =

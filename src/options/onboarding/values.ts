@@ -2,6 +2,7 @@
  * The kinds of value an application has: countries, dates, codes, addresses, phones
  * (docs/platform.md 2.3, 2.4).
  */
+import { isDay } from '../../ledger/business-day.ts';
 import { isCountryCode } from '../../ledger/countries.ts';
 import type { BusinessDay } from '../../ledger/entry.ts';
 import { NATURE_PROMPT_CODE } from '../../platform/wire.ts';
@@ -9,7 +10,6 @@ import {
   listOf,
   charactersIn,
   hasLatinLettersOnly,
-  isDay,
   LIES_AHEAD,
   matching,
   oneOf,

@@ -31,7 +31,7 @@ export interface EntryPlace {
   readonly batchNo: string;
 }
 
-/** Entries checked for one answer, of each currency: a merchant's year, mostly. They take a tenth of a second. */
+/** Entries checked for one answer, of each currency an equal share: a merchant's year, mostly. */
 const CHECKED_MAX = 50_000;
 
 const fits = ({ amount, type, number }: EntriesAsked): RawBuilder<boolean> => sql`(
@@ -55,7 +55,7 @@ export async function searchEntries(
     SELECT coalesce(max(bound.booked_ms), ${window.beginMs}) AS "searchedToMs" FROM held CROSS JOIN LATERAL (
       SELECT booked_ms FROM ledger_entry e
       WHERE ${ofCurrency} AND booked_ms BETWEEN ${window.beginMs} AND ${endMs}
-      ORDER BY booked_ms DESC, batch_no DESC OFFSET ${checkedMax} LIMIT 1
+      ORDER BY booked_ms DESC, batch_no DESC OFFSET ${checkedMax}::int / (SELECT count(currency) FROM held) LIMIT 1
     ) AS bound`;
   const behind =
     after === null

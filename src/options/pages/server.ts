@@ -27,6 +27,7 @@ import { addDownloads } from './routes/downloads.ts';
 import { findEntry, showEntry } from './routes/entry.ts';
 import { doClose, showMonth } from './routes/month.ts';
 import { showHome } from './routes/home.ts';
+import { doNames, showNames } from './routes/names.ts';
 import { doCancel, doRepeat, showWork, showWorks } from './routes/work.ts';
 import { doAcknowledge, showOneUnreadable, showUnreadable } from './routes/unreadable.ts';
 import { showStatus } from './routes/status.ts';
@@ -112,6 +113,7 @@ const PAGES: Readonly<Record<string, MakePage>> = {
   '/changes': showChanges,
   '/unreadable': showUnreadable,
   '/unreadable/:id': showOneUnreadable,
+  '/names/:merchant': showNames,
   '/work': showWorks,
   '/work/:id': showWork,
   '/status': showStatus,
@@ -123,6 +125,7 @@ const FORMS: Readonly<Record<string, DoForm>> = {
   '/m/:merchant/:month': doClose,
   '/breaks/:id': doStep,
   '/unreadable/:id': doAcknowledge,
+  '/names/:merchant': doNames,
   '/work': doRepeat,
   '/work/:id': doCancel,
   '/books': doImport,

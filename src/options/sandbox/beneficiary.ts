@@ -1,4 +1,5 @@
 /** sp1401 as the document has it (docs/platform.md 2.5): what a registration must be, and which account it pays to. */
+import { CURRENCY_CODE } from '../../ledger/money.ts';
 import { z } from 'zod';
 import type { MetaType } from '../../platform/wire.ts';
 import {
@@ -16,7 +17,7 @@ import type { Latitude } from './latitude.ts';
 const common = {
   merOrderNo: filled(),
   countryCode: countryCode(),
-  currency: z.string().regex(/^[A-Z]{3}$/),
+  currency: z.string().regex(CURRENCY_CODE),
   paymentMode: z.enum(['LOCAL', 'SWIFT']),
   payoutType: z.enum(['WALLET', 'BANK', '']).optional(),
   payoutMethod: filled(),

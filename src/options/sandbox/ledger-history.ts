@@ -2,6 +2,7 @@
  * sp2404 as the document has it (docs/platform.md 4.1): checks the request and answers with a page, or with wrong
  * rows.
  */
+import { CURRENCY_CODE } from '../../ledger/money.ts';
 import { tzOffset } from '@date-fns/tz';
 import { z } from 'zod';
 import { PAGE_SIZE_MAX } from '../../platform/wire.ts';
@@ -19,10 +20,7 @@ export const ledgerRequestSchema = z.strictObject({
   beginDate: millis.optional(),
   endDate: millis.optional(),
   batchNo: z.string().optional(),
-  currency: z
-    .string()
-    .regex(/^[A-Z]{3}$/)
-    .optional(),
+  currency: z.string().regex(CURRENCY_CODE).optional(),
   flowType: z.enum(['1', '2']).optional(),
   busiType: z.string().optional(),
   pageNum: z.int().min(1).optional(),

@@ -2,6 +2,7 @@
  * Applications and registrations under review. Each is decided after a delay, by a marker in the request or by the
  * settings of the scenario, and its outcome is pushed to its callback address (docs/platform.md 3, 6).
  */
+import { CURRENCY_CODE } from '../../ledger/money.ts';
 import { randomUUID, createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { accountOf, type SentRegistration } from './beneficiary.ts';
@@ -169,10 +170,7 @@ export const reviewSchema = z.strictObject({
    */
   processVersion: z.string().max(10).default('V2'),
   /** The currencies of a new merchant's ledger. */
-  currencies: z
-    .array(z.string().regex(/^[A-Z]{3}$/))
-    .min(1)
-    .default(['USD', 'EUR']),
+  currencies: z.array(z.string().regex(CURRENCY_CODE)).min(1).default(['USD', 'EUR']),
 });
 export type ReviewSettings = z.output<typeof reviewSchema>;
 export const REVIEW_DEFAULTS: ReviewSettings = reviewSchema.parse({});

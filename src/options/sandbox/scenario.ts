@@ -1,7 +1,8 @@
 /** The scenario file: the merchants and days of the sandbox, and what is planted to go wrong. */
+import { CURRENCY_CODE } from '../../ledger/money.ts';
 import { messageOf } from '../../ledger/text.ts';
 import { EXIT, ExpectedError } from '../../ledger/ending.ts';
-import { isTimeZone, parseDay } from '../../ledger/business-day.ts';
+import { isDay, isTimeZone } from '../../ledger/business-day.ts';
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
@@ -15,13 +16,6 @@ import { REVIEW_DEFAULTS, reviewSchema } from './reviews.ts';
 const day = z
   .string()
   .refine(isDay, { error: 'must be a day of the calendar, like 2026-03-01', abort: true });
-function isDay(text: string): boolean {
-  try {
-    return parseDay(text) === text;
-  } catch {
-    return false;
-  }
-}
 
 /** An entry by its place: the n-th of an account day, from 0. */
 const place = { merchant: z.string(), currency: z.string(), day, nth: z.int().min(0) };
@@ -80,7 +74,7 @@ const scenarioFields = z.strictObject({
       z.strictObject({
         merchantNo: z.string().min(1).max(32),
         token: z.string().min(1).max(32),
-        currencies: z.array(z.string().regex(/^[A-Z]{3}$/)).min(1),
+        currencies: z.array(z.string().regex(CURRENCY_CODE)).min(1),
       }),
     )
     .min(1),

@@ -46,9 +46,7 @@ export async function noticeShared(
 ): Promise<void> {
   const days = await uncomparedDays(deps.db, merchants);
   if (days.length === 0) return;
-  const shared = isChecked('shared', deps.checks)
-    ? await sharedEntries(deps.db, merchants, days, deps.zone)
-    : [];
+  const shared = isChecked('shared', deps.checks) ? await sharedEntries(deps.db, days, deps.zone) : [];
   if (shared.length === 0 && days.every(({ fingerprint }) => fingerprint === null)) return;
   await deps.db.transaction().execute(async (trx) => {
     await keepNotices(trx, shared, { runId, now: deps.now() });
@@ -67,7 +65,8 @@ export async function sharedDays(
   const first = new Map<string, SharedDay>();
   if (!isChecked('shared', deps.checks) || !(known.isToCompare || isToCompare)) return new Map();
   const days = await sharedNoticeDays(deps.db, merchantNo);
-  for (const shared of await sharedEntries(deps.db, [merchantNo], days, deps.zone)) {
+  const own = days.map((one) => ({ merchantNo, ...one }));
+  for (const shared of await sharedEntries(deps.db, own, deps.zone)) {
     const pair = JSON.stringify([shared.currency, shared.merchantNo, shared.otherMerchantNo]);
     if (shared.day <= (first.get(pair)?.day ?? shared.day)) first.set(pair, shared);
   }

@@ -171,6 +171,8 @@ export const alertSecret = () =>
     error: `must have at least ${SECRET_CHARACTERS_MIN} characters, so that it cannot be guessed`,
   });
 
+export const isMailAddress = (text: string): boolean => MAILBOX.test(text);
+
 export const mailAddress = () =>
   text().regex(MAILBOX, { error: 'must be a mail address, like ops@company.example' });
 

@@ -1,4 +1,5 @@
 /** Checks lists and mappings in settings: codes, countries, currencies, networks. */
+import { CURRENCY_CODE } from '../../ledger/money.ts';
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { isCountryCode } from '../../ledger/countries.ts';
@@ -71,7 +72,7 @@ export const currencyUnits = () => {
   return z.preprocess(
     jsonText,
     z.record(
-      z.string({ error }).regex(/^[A-Z]{3}$/, { error }),
+      z.string({ error }).regex(CURRENCY_CODE, { error }),
       z.int({ error }).min(0, { error }).max(8, { error }),
       {
         error,

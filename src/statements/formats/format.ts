@@ -8,6 +8,7 @@ import type { PackageUse } from '../../host/packages.ts';
 import type { Chosen } from '../../ledger/account-filter.ts';
 import { EXIT, ExpectedError } from '../../ledger/ending.ts';
 import type { Account, BusinessDay, LedgerEntry, StatedFigures } from '../../ledger/entry.ts';
+import type { MerchantNames } from '../../ledger/names.ts';
 import type { ObjectStore } from '../../objects/object-store.ts';
 import type { DB } from '../../store/engine/schema.ts';
 
@@ -65,6 +66,8 @@ export interface StatementDay {
   readonly zone: string | null;
   readonly published: PublishedRevision;
   readonly earlier: readonly PublishedRevision[];
+  /** As people call the merchant and its accounts now, for downloads alone: what is published has to be made again as it was. */
+  readonly names?: MerchantNames | undefined;
   /**
    * Where it is not the day but what changed in it: the revision since which, 0 for none. The figures are then those of the
    * changes, from the closing of that revision to the one of `published`, and the last column is `CHANGE_COLUMN`.

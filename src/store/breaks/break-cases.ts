@@ -48,19 +48,30 @@ export function handlingOf({ status }: Pick<BreakRow, 'status'>, last: CaseStep 
   return { state, takenBy: assignment?.to ?? null, dueOn: assignment?.due ?? null };
 }
 
-/** Rows of `continuity_break` in the state, and open ones assigned to the person; null for any. Uses audit_event_of_break. */
-export function handledAs(state: CaseState | null, takenBy: string | null): RawBuilder<boolean> {
+/** Which breaks a list shows, on the page and by `breaks --state`. `open`: assigned or not. */
+export const BREAK_CHOICES = ['open', 'unassigned', 'taken', 'resolved', 'healed', 'all'] as const;
+export type BreakChoice = (typeof BREAK_CHOICES)[number];
+
+/** The filter for `listBreaks`: breaks of the choice, and of these only open ones assigned to the person; null for any. Uses audit_event_of_break. */
+export function handledAs(
+  choice: BreakChoice,
+  takenBy: string | null = null,
+): { readonly all: true; readonly only: RawBuilder<boolean> } {
   const owner = sql`(
     SELECT CASE command WHEN 'breaks take' THEN coalesce(assigned_to, by_whom) END FROM audit_event
     WHERE subject = continuity_break.id::text AND ${IS_DECISIVE} ORDER BY id DESC LIMIT 1)`;
   const isOf = {
-    open: sql`status = 'open' AND ${owner} IS NULL`,
+    open: sql`status = 'open'`,
+    unassigned: sql`status = 'open' AND ${owner} IS NULL`,
     taken: sql`status = 'open' AND ${owner} IS NOT NULL`,
     resolved: sql`status = 'resolved'`,
     healed: sql`status = 'healed'`,
+    all: sql`true`,
   };
-  return sql`(${state === null ? sql`true` : isOf[state]}
-    AND ${takenBy === null ? sql`true` : sql`status = 'open' AND ${owner} = ${takenBy}`})`;
+  return {
+    all: true,
+    only: sql`(${isOf[choice]} AND ${takenBy === null ? sql`true` : sql`status = 'open' AND ${owner} = ${takenBy}`})`,
+  };
 }
 
 const STEPS_SHOWN_MAX = 1_000;

@@ -10,7 +10,7 @@ import { createHash } from 'node:crypto';
 import pg from 'pg';
 
 /** The error for a wait that took too long. Its code makes it count as a lost connection. */
-const givenUp = (what: string, ms: number): Error =>
+export const givenUp = (what: string, ms: number): Error =>
   Object.assign(new Error(`${what} within ${ms / 1_000} s`), { code: 'ETIMEDOUT' });
 
 /**

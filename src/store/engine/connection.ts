@@ -1,7 +1,7 @@
 /** Opens the database: a PostgreSQL server or the embedded one. The `Database` behaves the same for both. */
 import { Kysely, PostgresDialect, type PostgresPool } from 'kysely';
 import { ExpectedError } from '../../ledger/ending.ts';
-import { boundedPool, createPool } from './bounded-pool.ts';
+import { boundedPool, createPool, givenUp } from './bounded-pool.ts';
 import { COLUMN_PARSERS, type Database } from './database.ts';
 import { part } from '../../options/all.ts';
 import {
@@ -27,11 +27,12 @@ import {
 import { lastMigration } from './migrations.ts';
 import type { DB } from './schema.ts';
 import { retryingDialect } from './retrying-dialect.ts';
+import { createShares } from './shares.ts';
 import { isLoopback } from '../../host/addresses.ts';
 
 import pg from 'pg';
 
-const POOL_CONNECTIONS_MAX = 5;
+const POOL_CONNECTIONS_MAX = 7;
 const SERVER_VERSION_MIN = 140_000;
 const ENCODING = 'UTF8';
 
@@ -64,11 +65,9 @@ export async function openDatabase(
     );
   }
   const waits = settings.waits ?? DATABASE_WAITS;
-  const pool = openPool(settings.databaseUrl, {
-    connectionsMax: settings.connectionsMax ?? POOL_CONNECTIONS_MAX,
-    waits,
-    program: await lastMigration(),
-  });
+  const { connectionsMax = POOL_CONNECTIONS_MAX } = settings;
+  const program = await lastMigration();
+  const pool = openPool(settings.databaseUrl, { connectionsMax, waits, program });
   const bounded = boundedPool(pool, waits);
   try {
     assertProtected(settings.databaseUrl, `the database ${placeOf(settings.databaseUrl)}`, settings);
@@ -77,20 +76,26 @@ export async function openDatabase(
     await pool.end();
     throw openingFailure(settings.databaseUrl, error);
   }
-  const dialect = new PostgresDialect({ pool: bounded });
-  const db = new Kysely<DB>({
-    dialect: retryingDialect(dialect, {
-      translate: (error) => Promise.resolve(troubleOf(error)),
-      delaysMs: RETRY_DELAYS_MS,
-      transactionSettings: idleLimitSql(waits.idleInTransactionMs),
-    }),
+  const shares = createShares(bounded, {
+    connectionsMax,
+    waitMs: waits.freeConnectionMs,
+    givenUp: () => givenUp('no connection of this process became free', waits.freeConnectionMs),
   });
+  const over = (share: PostgresPool) =>
+    new Kysely<DB>({
+      dialect: retryingDialect(new PostgresDialect({ pool: share }), {
+        translate: (error) => Promise.resolve(troubleOf(error)),
+        delaysMs: RETRY_DELAYS_MS,
+        transactionSettings: idleLimitSql(waits.idleInTransactionMs),
+      }),
+    });
+  const db = over(shares.common);
   // Kysely takes the pool at its first query. Without one, `destroy` leaves the pool open.
   const close = async (): Promise<void> => {
     await db.destroy();
     if (!pool.ending) await pool.end();
   };
-  return { db, kind: 'postgres', close };
+  return { db, kind: 'postgres', reserve: (connections) => over(shares.reserve(connections)), close };
 }
 
 function openPool(

@@ -167,6 +167,33 @@ export interface AccountDay {
   verdict: string;
 }
 
+export interface AccountName {
+  /**
+   * Currency code of the account; empty for the merchant itself.
+   */
+  currency: string;
+  /**
+   * IBAN of the account, or what it is identified by instead; without blanks. Null where there is none.
+   */
+  iban: string | null;
+  /**
+   * Number of the account in the general ledger. Null where there is none.
+   */
+  ledger_account: string | null;
+  /**
+   * The platform's number of the merchant.
+   */
+  merchant_no: string;
+  /**
+   * The display name. Null where there is none.
+   */
+  name: string | null;
+  /**
+   * Own reference of the merchant, such as its customer number. Null where there is none.
+   */
+  reference: string | null;
+}
+
 export interface Alert {
   /**
    * The sentences, what to do, and the first merchants and days. No token and no personal data.
@@ -2002,6 +2029,61 @@ export interface Statement {
   verdict: string;
 }
 
+export interface StatementMail {
+  /**
+   * How often it was tried, the one under way included.
+   */
+  attempts: Generated<number>;
+  /**
+   * Sums that were mailed, the revision of each day, and a SHA-256 of it all.
+   */
+  content: Json;
+  /**
+   * Currency code of the account.
+   */
+  currency: string;
+  /**
+   * When it was sent, given up or replaced. Null while it waits.
+   */
+  ended_at: Date | null;
+  /**
+   * The platform's number of the merchant.
+   */
+  merchant_no: string;
+  /**
+   * The business day, or the month as YYYY-MM.
+   */
+  period: string;
+  /**
+   * Why the last try failed. Null where none did.
+   */
+  problem: string | null;
+  /**
+   * When it was found to be proven and not mailed yet.
+   */
+  queued_at: Date;
+  /**
+   * A fingerprint of the mail address; the address itself is in the settings alone.
+   */
+  recipient: string;
+  /**
+   * The name of the recipient in the settings.
+   */
+  recipient_name: string;
+  /**
+   * Revision of the day; of a month the sum of the revisions of its days, which grows with each of them.
+   */
+  revision: number;
+  /**
+   * waiting: to be sent, or sent again; sent: the mail server took it; given-up: the server refused the recipient; replaced: a newer revision came before it was sent; unchanged: no mail, as the content is that of the mail before.
+   */
+  state: string;
+  /**
+   * When it may be tried next, by the database's clock.
+   */
+  try_at: Date;
+}
+
 export interface SyncWindow {
   /**
    * First ms of the span, since 1970.
@@ -2131,6 +2213,7 @@ export interface Task {
 export interface DB {
   absent_entry: AbsentEntry;
   account_day: AccountDay;
+  account_name: AccountName;
   alert: Alert;
   alert_condition: AlertCondition;
   alert_delivery: AlertDelivery;
@@ -2172,6 +2255,7 @@ export interface DB {
   run: Run;
   secret_key_check: SecretKeyCheck;
   statement: Statement;
+  statement_mail: StatementMail;
   sync_window: SyncWindow;
   task: Task;
 }

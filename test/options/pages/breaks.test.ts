@@ -6,6 +6,7 @@ import { namedOperators, mayBeOperator } from '../../../src/run/operators.ts';
 import type { AccessSettings } from '../../../src/settings/settings.ts';
 import { openPagesStage } from './stage.ts';
 import { FORM_TOKEN, showPages, textOf, type ShownPages } from './support.ts';
+import { daybook, envOf } from '../../cli/daybook.ts';
 import type { Stage } from '../../support/stage.ts';
 
 const ROLES: AccessSettings['roles'] = new Map([
@@ -189,6 +190,70 @@ test('every filter shows exactly what it asks for, over all pages, within what t
             );
           }
   await graces.close();
+}, 120_000);
+
+interface Listed {
+  readonly id: number;
+  readonly state: string;
+  readonly taken_by: string | null;
+}
+
+test('`breaks --state` lists what the page of the same address shows', async () => {
+  const listed = async (...args: readonly string[]): Promise<Listed[]> => {
+    const { code, stdout, stderr } = await daybook(['breaks', ...args, '--json'], envOf(stage));
+    expect(code, stderr).toBe(0);
+    return JSON.parse(stdout) as Listed[];
+  };
+  const numbers = (rows: readonly Listed[]) => rows.map(({ id }) => id).sort((a, b) => a - b);
+  const inState = new Set<string>();
+  for (const state of ['open', 'unassigned', 'taken', 'resolved', 'healed', 'all']) {
+    const rows = await listed('--state', state);
+    expect(numbers(rows), state).toEqual(await idsOver(pages, `/breaks?state=${state}`));
+    expect(rows.length, state).toBeGreaterThan(10);
+    inState.add([...new Set(rows.map((row) => row.state))].sort().join());
+    const of = ['--merchant', 'SBX-M-2', '--currency', 'KWD'];
+    expect(numbers(await listed('list', '--state', state, ...of)), state).toEqual(
+      await idsOver(pages, `/breaks?state=${state}&merchant=SBX-M-2&currency=KWD`),
+    );
+  }
+  expect([...inState]).toEqual([
+    'open,taken',
+    'open',
+    'taken',
+    'resolved',
+    'healed',
+    'healed,open,resolved,taken',
+  ]);
+  expect(await listed()).toEqual(await listed('--state', 'open'));
+  expect(await listed('--all')).toEqual(await listed('--state', 'all'));
+  const behind: Listed[] = [];
+  for (let next: Listed[] = []; (next = await listed(...pageAfter(behind.at(-1)))).length > 0;)
+    behind.push(...next);
+  expect(behind).toEqual(await listed('--state', 'taken'));
+}, 120_000);
+
+const pageAfter = (last: Listed | undefined): string[] => [
+  ...['--state', 'taken', '--limit', '17'],
+  ...(last === undefined ? [] : ['--after', String(last.id)]),
+];
+
+test('`breaks --state` names the states for a wrong one, is not mixed with --all, and says what there is none of', async () => {
+  const ended = (...args: readonly string[]) => daybook(['breaks', ...args], envOf(stage));
+  const wrong = await ended('--state', 'explained');
+  expect([wrong.code, wrong.stderr]).toEqual([
+    2,
+    expect.stringMatching(/--state explained is no state .*open, unassigned, taken, resolved, healed, all\./),
+  ]);
+  const mixed = await ended('list', '--all', '--state', 'taken');
+  expect([mixed.code, mixed.stderr]).toEqual([2, expect.stringMatching(/--state.*--all/s)]);
+  const none = async (state: string) => (await ended('--merchant', 'M-NONE', '--state', state)).stdout.trim();
+  expect([await none('healed'), await none('taken'), await none('all')]).toEqual([
+    'no healed break',
+    'no assigned break',
+    'no break',
+  ]);
+  const text = (await ended('--state', 'taken', '--limit', '2')).stdout;
+  expect(text).toContain('assigned to Ada');
 }, 120_000);
 
 /** The breaks of a list and of the pages that its link for the next one leads to, in the order of their numbers. */

@@ -1,10 +1,18 @@
 /** The search over all days, against a filter over every entry that the sandbox has, and its file. */
+import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { compareAmounts } from '../../../src/ledger/money.ts';
 import { ALL_TIME } from '../../../src/ledger/window.ts';
-import { searchEntries, type EntriesAsked, type EntryPlace } from '../../../src/options/pages/search.ts';
+import {
+  searchEntries,
+  type EntriesAsked,
+  type EntriesFound,
+  type EntryPlace,
+} from '../../../src/options/pages/search.ts';
 import { textOf } from './support.ts';
 import { usePagesStage } from './stage.ts';
+import { rowsLookedAt } from '../../store/rows-looked-at.ts';
+import { freshDatabase } from '../../support/database.ts';
 
 const { stage, pages, words } = usePagesStage();
 
@@ -77,6 +85,39 @@ test.each([
   ] as const)
     expect(await found(asked, limit, checkedMax)).toEqual(expected);
 });
+
+test.each([1, 8, 26])(
+  'an answer checks as many entries of %i currencies as of one, and the next ones all others',
+  async (currencies) => {
+    const no = 'SEARCHED';
+    const database = await freshDatabase();
+    const { db } = database;
+    const perCurrency = 1_040 / currencies;
+    await sql`
+    INSERT INTO ledger_entry (merchant_no, batch_no, currency, transaction_type, credit, balance, booked_at, booked_ms, first_seen_at)
+    SELECT ${no}, c || '-' || n, 'A' || chr(64 + c) || 'X', 'FEE', n, 0, '2026-03-01'::timestamp + make_interval(secs => n),
+      1772294400000 + n * 1000, now()
+    FROM generate_series(1, ${currencies}::int) AS c CROSS JOIN generate_series(1, ${perCurrency}::int) AS n`.execute(
+      db,
+    );
+    await sql`VACUUM (ANALYZE) ledger_entry`.execute(db);
+    const asked = { ...EVERYTHING, merchantNo: no, type: 'nothing' };
+    let answer!: EntriesFound;
+    const rows = await rowsLookedAt(db, async () => {
+      answer = await searchEntries(db, asked, null, { limit: 50, checkedMax: 260 });
+    });
+    // Each of the 260 twice in the index and twice in the table; a few more find the currencies.
+    expect(rows).toBeLessThan(4 * 260 + 20 * (currencies + 1));
+    expect(rows).toBeGreaterThan(260);
+    expect(answer).toMatchObject({ entries: [] });
+    let answers = 1;
+    for (; answer.next !== null; answers += 1)
+      answer = await searchEntries(db, asked, answer.next, { limit: 50, checkedMax: 260 });
+    expect(answers).toBeGreaterThanOrEqual(4);
+    expect(answers).toBeLessThanOrEqual(5);
+    await database.close();
+  },
+);
 
 test('the page finds a merchant’s entries by amount and days, each with a link to its day', async () => {
   const html = await pages().html(

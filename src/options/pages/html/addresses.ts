@@ -30,6 +30,7 @@ export const entryAddress = (merchantNo: string, batchNo: string): string =>
 
 export const booksAddress = ({ merchantNo, currency }: Account): string =>
   path('books', partOf(merchantNo), currency);
+export const namesAddress = (merchantNo: string): string => path('names', partOf(merchantNo));
 
 export const workAddress = (id: number): string => `/work/${id}`;
 

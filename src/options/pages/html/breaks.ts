@@ -3,7 +3,9 @@ import type { BusinessDay } from '../../../ledger/entry.ts';
 import { causeOf, explain } from '../../../ledger/hints/stories.ts';
 import type { AdjacentRow, BreakCase, CaseEvent } from '../../../run/break-case.ts';
 import {
+  BREAK_CHOICES,
   NOTE_CHARACTERS_MAX,
+  type BreakChoice,
   type BreakStep,
   type Handling,
   type StepKind,
@@ -14,6 +16,7 @@ import { addressWith, breakAddress, entryAddress, unreadableAddress } from './ad
 import { curedParagraph, curedPart } from './cures.ts';
 import { filled } from './format.ts';
 import { html, when, type Html, type Part } from './html.ts';
+import { accountPart, merchantPart } from './names.ts';
 import { amountColumns, dayLink, dayTime, link, pagingLinks, scrolling, table } from './parts.ts';
 import { page, saidPart, type Said, type View } from './view.ts';
 import { workForm } from './work.ts';
@@ -24,13 +27,10 @@ export interface BreakListed extends Handling {
   readonly ageDays: number | null;
 }
 
-/** `open`: assigned or not. */
-export const BREAK_CHOICES = ['open', 'unassigned', 'taken', 'resolved', 'healed', 'all'] as const;
-
 export interface BreaksAsked {
   readonly merchant: string;
   readonly currency: string;
-  readonly which: (typeof BREAK_CHOICES)[number];
+  readonly which: BreakChoice;
   readonly isMine: boolean;
 }
 
@@ -91,7 +91,7 @@ const breaksTable = (view: View, { breaks, today }: BreaksShown): Html => {
   const { texts, format, person } = view;
   return table({ by: 'list' }, breaks, [
     [texts.breaks.id, ({ row }) => link(breakAddress(row.id), row.id), 'name'],
-    [texts.breaks.account, ({ row }) => `${row.merchant_no} ${row.currency}`, 'line'],
+    [texts.breaks.account, ({ row }) => accountPart(view, knownBreak(row).account), 'line'],
     [texts.breaks.day, ({ row }) => dayLink(view, knownBreak(row).account, row.day), 'line'],
     [texts.breaks.net, ({ row }) => format.amount(row.missing_net), 'number'],
     [
@@ -180,7 +180,7 @@ export function casePage(view: View, shown: CaseShown): string {
     content: html`<h1>${title} <span class="s ${state}">${texts.caseState[state]}</span></h1>
       ${saidPart(view, said)}
       <p>
-        ${when(takenBy !== null, () => html`${texts.breaks.takenBy(takenBy!)} · `)}${when(dueOn !== null, () => html`${filled(texts.breaks.dueOn, dueTime(view, dueOn!, shown.today))} · `)}${row.merchant_no}
+        ${when(takenBy !== null, () => html`${texts.breaks.takenBy(takenBy!)} · `)}${when(dueOn !== null, () => html`${filled(texts.breaks.dueOn, dueTime(view, dueOn!, shown.today))} · `)}${merchantPart(view, row.merchant_no)}
         ${row.currency}, ${dayLink(view, known.account, row.day)},
         ${filled(texts.case.between, at(row.begin_ms), at(row.end_ms))}
       </p>

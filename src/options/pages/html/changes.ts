@@ -3,6 +3,7 @@ import type { BusinessDay } from '../../../ledger/entry.ts';
 import type { RevisedRow } from '../../../store/downloaded.ts';
 import { addressWith, dayAddress } from './addresses.ts';
 import { html, when, type Html } from './html.ts';
+import { accountPart } from './names.ts';
 import { dayTime, link, pagingLinks, table } from './parts.ts';
 import { page, type View } from './view.ts';
 
@@ -55,7 +56,11 @@ const revisedTable = (view: View, revised: readonly RevisedShown[]): Html => {
   };
   return table({ by: 'revised' }, revised, [
     [texts.changes.at, ({ row }) => format.shown.instant(row.published_at), 'line'],
-    [texts.changes.account, ({ row }) => `${row.merchant_no} ${row.currency}`, 'line'],
+    [
+      texts.changes.account,
+      ({ row: { merchant_no: merchantNo, currency } }) => accountPart(view, { merchantNo, currency }),
+      'line',
+    ],
     [texts.changes.day, ({ row }) => link(addressOf(row), dayTime(view, row.day)), 'nameLine'],
     [texts.day.compare, ({ row }) => compared(row), 'line'],
     [

@@ -17,6 +17,7 @@ import { curedPart } from './cures.ts';
 import { filled } from './format.ts';
 import { html, when, type Html, type Part } from './html.ts';
 import { stateMark, type DayMark } from './months.ts';
+import { merchantPart, merchantText, namesLine } from './names.ts';
 import { revisionsSection, type ComparisonShown } from './revisions.ts';
 import { arrows, breakLink, link, menu, otherFormats, table } from './parts.ts';
 import { sumOf } from './sum.ts';
@@ -58,16 +59,18 @@ interface DayShown {
 export function dayPage(view: View, shown: DayShown): string {
   const { texts, format } = view;
   const { account, day, before, revisions, revision, balance } = shown;
-  const title = (shownDay: string): string => texts.day.title(account.merchantNo, account.currency, shownDay);
+  const title = (merchant: string, shownDay: string): string =>
+    texts.day.title(merchant, account.currency, shownDay);
   const month = addressWith(monthAddress(account.merchantNo, day.slice(0, 7)), {
     currency: account.currency,
   });
   const way = (to: BusinessDay): readonly [string, Part] => [dayAddress(account, to), format.shown.day(to)];
   return page(view, {
-    title: title(format.plain.day(day)),
+    title: title(merchantText(view, account.merchantNo), format.plain.day(day)),
     section: 'home',
     content: html`<p class="up">${link(month, format.shown.month(day.slice(0, 7)))}</p>
-      <h1>${filled(title, format.shown.day(day))}</h1>
+      <h1>${filled(title, merchantPart(view, account.merchantNo), format.shown.day(day))}</h1>
+      ${namesLine(view, account.merchantNo, account.currency)}
       <p>
         ${stateMark(view, shown.mark)}
         <span class="soft"

@@ -10,6 +10,7 @@ import { sparkline } from './chart.ts';
 import { filled } from './format.ts';
 import { html, when, type Html, type Part } from './html.ts';
 import { closedMark, daysGrid, legendOf, type MarkedAccount } from './months.ts';
+import { accountPart } from './names.ts';
 import { arrows, dayLink, link, pagingLinks, table } from './parts.ts';
 import { page, type View } from './view.ts';
 
@@ -80,11 +81,7 @@ function moneyTable(view: View, shown: HomeShown): Html {
   const monthLink = ({ marked: { account } }: HomeAccount): string =>
     addressWith(monthAddress(account.merchantNo, month.name), { currency: account.currency });
   return table({ by: 'accounts' }, accounts, [
-    [
-      texts.months.account,
-      (one) => link(monthLink(one), `${one.marked.account.merchantNo} ${one.marked.account.currency}`),
-      'nameLine',
-    ],
+    [texts.months.account, (one) => accountPart(view, one.marked.account, monthLink(one)), 'nameLine'],
     [home.balance, (one) => balancePart(view, one), 'number'],
     [home.trend, ({ marked }) => trend(view, marked), 'line'],
     [

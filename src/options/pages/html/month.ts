@@ -21,6 +21,7 @@ import {
   table,
   tabs,
 } from './parts.ts';
+import { merchantPart, merchantText, namesLine } from './names.ts';
 import { sumOf } from './sum.ts';
 import { page, saidPart, type Said, type View } from './view.ts';
 import { workForm } from './work.ts';
@@ -47,20 +48,19 @@ export interface MonthShown {
 export function monthPage(view: View, shown: MonthShown): string {
   const { texts, format } = view;
   const { merchantNo, month, accounts, chosen, close } = shown;
-  const title = (name: string): string => texts.month.title(merchantNo, name);
   const hasStatements = accounts.some(({ statements }) => statements.length > 0);
   const way = (name: string): readonly [string, Part] => [
     addressWith(monthAddress(merchantNo, name), { currency: chosen?.account.currency ?? null }),
     format.shown.month(name),
   ];
   return page(view, {
-    title: title(format.plain.month(month.name)),
+    title: texts.month.title(merchantText(view, merchantNo), format.plain.month(month.name)),
     section: 'home',
     content: html`<h1>
-        ${filled(title, format.shown.month(month.name))}
+        ${filled(texts.month.title, merchantPart(view, merchantNo), format.shown.month(month.name))}
         ${when(close !== null && inForce(close.closes) !== undefined, () => closedMark(view, close!))}
       </h1>
-      ${saidPart(view, shown.said)}
+      ${saidPart(view, shown.said)} ${namesLine(view, merchantNo, chosen?.account.currency ?? null)}
       <div class="bar">
         ${arrows(view, way(shown.before), way(shown.after))}
         ${when(hasStatements, () => menu(texts.download, downloads(view, shown)))}

@@ -6,7 +6,8 @@ import type { ClosedMonth } from '../../../statements/closes.ts';
 import type { AccountFacts } from '../../../store/day-facts.ts';
 import { addressWith, dayAddresses, monthAddress } from './addresses.ts';
 import { html, when, type Html, type Part } from './html.ts';
-import { link, scrolling } from './parts.ts';
+import { accountPart } from './names.ts';
+import { scrolling } from './parts.ts';
 import type { View } from './view.ts';
 
 export interface DayMark {
@@ -86,7 +87,7 @@ export function daysGrid(view: View, month: Month, accounts: readonly MarkedAcco
             currency: account.currency,
           });
           return html`<tr>
-            <th scope="row">${link(address, `${account.merchantNo} ${account.currency}`)}</th>
+            <th scope="row">${accountPart(view, account, address)}</th>
             ${own.map((mark, at) => cell(view, mark, addressOf, className(at)))}
           </tr> `;
         })}

@@ -7,6 +7,7 @@ import { addressWith } from './addresses.ts';
 import { cured, curedParagraph, curedPart } from './cures.ts';
 import { filled } from './format.ts';
 import { html, when, type Html, type Part } from './html.ts';
+import { merchantLines } from './names.ts';
 import { link, table } from './parts.ts';
 import { page, type View } from './view.ts';
 
@@ -104,7 +105,11 @@ const merchantsTable = (view: View, { merchants, maxAgeMs }: StatusShown): Html 
   const { count, shown } = view.format;
   const { status } = view.texts;
   return table({ by: 'merchants' }, merchants, [
-    [status.merchant, ({ merchantNo }) => link(`/?q=${encodeURIComponent(merchantNo)}`, merchantNo), 'name'],
+    [
+      status.merchant,
+      ({ merchantNo }) => merchantLines(view, merchantNo, `/?q=${encodeURIComponent(merchantNo)}`),
+      'name',
+    ],
     [
       status.lastGood,
       ({ lastGoodRunAt, tooOld }) => [

@@ -1,5 +1,6 @@
 /** The input common to all pages (texts, formats, reader), and the frame around the content. */
 import type { LoginContent, Person } from '../access/access.ts';
+import type { Names } from '../../../ledger/names.ts';
 import { addressWith } from './addresses.ts';
 import { cured, curedParagraph } from './cures.ts';
 import { PAGE_LANGUAGE, type Format } from './format.ts';
@@ -12,6 +13,8 @@ export interface View {
   /** Null before login. */
   readonly person: Person | null;
   readonly zone: string;
+  /** Of the merchants that the page shows. */
+  readonly names: Names;
   /** The address of this page, with its query. */
   readonly address: string;
   /** Amounts are shown as they are stored. */

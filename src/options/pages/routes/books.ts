@@ -10,7 +10,8 @@ import type { Deciding, OwnBooks } from '../../option.ts';
 import { booksAddress } from '../html/addresses.ts';
 import { bookPage, booksPage, boxOf, NOT_TYPED, type TypedInBooks } from '../html/books.ts';
 import type { Said } from '../html/view.ts';
-import { accountIn, dayOrNull } from './day.ts';
+import { isDay } from '../../../ledger/business-day.ts';
+import { accountIn } from './day.ts';
 import { maySee, PageRefusal, type Asked, type DoForm, type MakePage, type PagesContext } from './context.ts';
 
 const DAYS_SHOWN = 31;
@@ -230,7 +231,7 @@ function assignmentIn({ settings }: PagesContext, { field, person, today, view }
   if (to !== person.name && !mayBeOperator(to, merchantNo, settings.access.roles))
     throw new Refused(books.noPerson);
   const given = field('due');
-  const due = given === null ? null : dayOrNull(given);
+  const due = given !== null && isDay(given) ? given : null;
   if (given !== null && (due === null || due < today)) throw new Refused(books.dueWrong);
   return { to, due };
 }

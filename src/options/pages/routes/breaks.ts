@@ -1,6 +1,5 @@
 /** `/breaks` and `/breaks/ID`: breaks, and each as a case that is taken, commented, resolved and reopened. */
 import {
-  BREAK_CHOICES,
   breaksPage,
   casePage,
   type BreaksAsked,
@@ -9,11 +8,12 @@ import {
   type Typed,
 } from '../html/breaks.ts';
 import type { Texts } from '../html/texts/en.ts';
-import { dayOf, daysFromTo } from '../../../ledger/business-day.ts';
+import { dayOf, daysFromTo, isDay } from '../../../ledger/business-day.ts';
 import type { BusinessDay } from '../../../ledger/entry.ts';
 import { readQuarantined } from '../../../platform/ledger-entry.ts';
 import { breakCase, type BreakCase, messageToPlatform } from '../../../run/break-case.ts';
 import {
+  BREAK_CHOICES,
   BREAK_STEPS,
   NOTE_CHARACTERS_MAX,
   takeStep,
@@ -35,12 +35,12 @@ import {
   pageIn,
   maySee,
   PageRefusal,
+  withNames,
   type Asked,
   type DoForm,
   type MakePage,
   type PagesContext,
 } from './context.ts';
-import { dayOrNull } from './day.ts';
 
 const BREAKS_A_PAGE = 50;
 
@@ -69,7 +69,8 @@ export const doStep: DoForm = async (context, asked) => {
   };
 };
 
-export const showBreaks: MakePage = async ({ db, zone }, { view, person, query, today }) => {
+export const showBreaks: MakePage = async (context, { view, person, query, today }) => {
+  const { db, zone } = context;
   const number = pageIn(query);
   const asked = askedIn(query);
   const filter = filterOf(asked, person);
@@ -91,7 +92,12 @@ export const showBreaks: MakePage = async ({ db, zone }, { view, person, query, 
     const ageDays = row.status === 'open' ? Math.max(0, daysFromTo(foundOn, today).length - 1) : null;
     return { row, ageDays, ...handlingOf(row, steps.get(row.id)) };
   });
-  return breaksPage(view, { breaks, asked, today, page, hasMore: found.length > rows.length });
+  const named = await withNames(
+    context,
+    view,
+    rows.map((row) => row.merchant_no),
+  );
+  return breaksPage(named, { breaks, asked, today, page, hasMore: found.length > rows.length });
 };
 
 function askedIn(query: Asked['query']): BreaksAsked {
@@ -108,21 +114,20 @@ function askedIn(query: Asked['query']): BreaksAsked {
 /** What is asked for of what the person may see. */
 function filterOf({ merchant, currency, which, isMine }: BreaksAsked, person: Asked['person']) {
   const own = maySee(person, merchant) ? [merchant] : [];
-  const state = which === 'unassigned' ? 'open' : which === 'open' || which === 'all' ? null : which;
   return {
     merchants: merchant === '' ? person.merchants : own,
     currencies: currency === '' ? null : [currency],
-    all: which !== 'open',
-    only: handledAs(state, isMine ? person.name : null),
+    ...handledAs(which, isMine ? person.name : null),
   };
 }
 
 async function caseOf(
-  { db, settings, zone, now }: PagesContext,
+  context: PagesContext,
   asked: Asked,
   said: CaseShown['said'],
   typed: Typed = { note: '', to: '', due: '' },
 ): Promise<string> {
+  const { db, settings, zone, now } = context;
   const { clockToleranceS, access } = settings;
   const { id } = await visibleBreak(db, asked);
   const found = await breakCase(db, id, { clockToleranceS, readQuarantined });
@@ -131,7 +136,7 @@ async function caseOf(
   const shown = said ?? doneText(asked, found);
   const decision = found.state === 'resolved' ? await decisionOf(db, found) : null;
   const operators = namedOperators(found.row.merchant_no, access.roles);
-  const { view, today } = asked;
+  const view = await withNames(context, asked.view, [found.row.merchant_no]);
   return casePage(view, {
     found,
     steps: stepsFor(found),
@@ -140,7 +145,7 @@ async function caseOf(
     typed,
     decision,
     operators,
-    today,
+    today: asked.today,
   });
 }
 
@@ -228,14 +233,9 @@ function assignmentIn(
   if (to !== person.name && !mayBeOperator(to, merchantNo, roles))
     return texts.case.notOperator(to, merchantNo);
   const due = field('due');
-  if (due !== null && due !== dueOn && !isDayFrom(due, today))
+  if (due !== null && due !== dueOn && !(isDay(due) && due >= today))
     return texts.case.dueWrong(format.plain.day(today));
   return { to, due };
-}
-
-function isDayFrom(text: string, today: BusinessDay): boolean {
-  const day = dayOrNull(text);
-  return day !== null && day >= today;
 }
 
 /** Another person was quicker, or the break has healed. */

@@ -3,7 +3,7 @@ import { addDays, dayWindow } from '../../../ledger/business-day.ts';
 import { changesPage, type RevisedShown } from '../html/changes.ts';
 import { revisedDays, revisedSince, type RevisedAt, type RevisedRow } from '../../../store/downloaded.ts';
 import type { StatementRow } from '../../../store/statements/statements.ts';
-import { type PagesContext, type MakePage, PageRefusal, YEARS } from './context.ts';
+import { type PagesContext, type MakePage, PageRefusal, withNames, YEARS } from './context.ts';
 import { dayIn } from './day.ts';
 
 const DAYS_BACK = 7;
@@ -20,7 +20,12 @@ export const showChanges: MakePage = async (context, { view, person, query, toda
     limit: REVISIONS_A_PAGE + 1,
   });
   const rows = found.slice(0, REVISIONS_A_PAGE);
-  return changesPage(view, {
+  const named = await withNames(
+    context,
+    view,
+    rows.map((row) => row.merchant_no),
+  );
+  return changesPage(named, {
     ...{ since, isFirst: after === null },
     revised: await withDownloads(context, rows, person.name),
     next: found.length > rows.length ? placeText(rows.at(-1)!) : null,

@@ -14,6 +14,7 @@ import { createPace, createTurns, MACHINE_TIME, type Pace, type Timing, type Tur
 import type { KnownJob } from '../../../run/health.ts';
 import type { SettingsWithoutPlatform } from '../../../settings/settings.ts';
 import type { DB } from '../../../store/engine/schema.ts';
+import { namesOf } from '../../../store/names.ts';
 import type { EntryLink } from '../../option.ts';
 import { packageFile } from '../../../host/files.ts';
 import { createHash } from 'node:crypto';
@@ -34,6 +35,7 @@ export interface PagesDeps {
     | 'workers'
     | 'clockToleranceS'
     | 'signingKey'
+    | 'statementMail'
     | 'alerts'
     | 'closeApproval'
     | 'books'
@@ -112,6 +114,7 @@ export function viewOf(context: PagesContext, request: FastifyRequest): View {
     format: context.formatOf(localeOf(request.headers['accept-language']), isExact),
     person: null,
     zone: context.zone,
+    names: new Map(),
     address: request.url,
     isExact,
     stylesheet: context.assets.stylesheet.address,
@@ -185,6 +188,14 @@ export function merchantIn({ part, person }: Asked, name = 'merchant'): string {
   if (!isMerchantNo(merchantNo) || !maySee(person, merchantNo)) throw new PageRefusal(404);
   return merchantNo;
 }
+
+/** The view of a page that shows these merchants. */
+export const withNames = async (
+  { db }: Pick<PagesContext, 'db'>,
+  view: View,
+  merchants: readonly string[],
+): Promise<View> =>
+  merchants.length === 0 ? view : { ...view, names: await namesOf(db, [...new Set(merchants)]) };
 
 /** The number in the path; 0, which nothing has, for what is none. */
 export const idIn = ({ part }: Asked): number =>

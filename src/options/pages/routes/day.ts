@@ -1,5 +1,5 @@
 /** `/m/MERCHANT/CURRENCY/YYYY-MM-DD`: an account's day. */
-import { addDays, dayWindow, parseDay } from '../../../ledger/business-day.ts';
+import { addDays, dayWindow, isDay } from '../../../ledger/business-day.ts';
 import type { ChainEntry } from '../../../ledger/chain/chain-link.ts';
 import { createChain, type ChainStart } from '../../../ledger/chain/chain.ts';
 import { quarantinedIn } from '../../../ledger/hints/evidence.ts';
@@ -28,7 +28,15 @@ import {
   statementsOfDay,
   type StatementRow,
 } from '../../../store/statements/statements.ts';
-import { merchantIn, type Asked, type PagesContext, YEARS, PageRefusal, type MakePage } from './context.ts';
+import {
+  merchantIn,
+  type Asked,
+  type PagesContext,
+  YEARS,
+  PageRefusal,
+  type MakePage,
+  withNames,
+} from './context.ts';
 import { rowsOf } from './day-rows.ts';
 import { markedDays } from './home.ts';
 import { StatementDamaged, rowsBetween } from '../../../statements/fetch.ts';
@@ -47,7 +55,8 @@ export const showDay: MakePage = async (context, asked) => {
   const { db, zone } = context;
   const here = { account, window: dayWindow(day, zone) };
   const one = { merchants: [account.merchantNo], currencies: [account.currency], fromDay: day, toDay: day };
-  const [marked, [figures = null], published, certified, found] = await Promise.all([
+  const [view, marked, [figures = null], published, certified, found] = await Promise.all([
+    withNames(context, asked.view, [account.merchantNo]),
     markedDays(context, asked, [account], { from: day, to: day }),
     listAccountDays(db, one),
     statementsOfDay(db, account.merchantNo, day),
@@ -66,7 +75,7 @@ export const showDay: MakePage = async (context, asked) => {
     figures === null ? null : balanceOf(context, here, { day, figures, isCurrent, found, total }),
     comparisonOf(context, asked, revisions),
   ]);
-  return dayPage(asked.view, {
+  return dayPage(view, {
     ...{ account, day, mark, figures, revisions, revision, comparison, balance, rows, found },
     isUnreconciled: !isCurrent && total > 0 && covers(facts.certified, here.window),
     unreadable: await unreadableOf(context, here, facts),
@@ -112,17 +121,8 @@ export function accountIn(asked: Asked): Account {
 
 /** Reads a day. Throws `PageRefusal` for what is none: 404 for one in the path, 400 for one that a form asks for. */
 export function dayIn(text: string, status: 400 | 404 = 404): BusinessDay {
-  const day = YEARS.test(text) ? dayOrNull(text) : null;
-  if (day === null) throw new PageRefusal(status);
-  return day;
-}
-
-export function dayOrNull(text: string): BusinessDay | null {
-  try {
-    return parseDay(text);
-  } catch {
-    return null;
-  }
+  if (!YEARS.test(text) || !isDay(text)) throw new PageRefusal(status);
+  return text;
 }
 
 interface Freshness {

@@ -13,6 +13,7 @@ import { monthDownload, zippedMonth } from '../../../statements/month-files.ts';
 import { accountMonths, type Month } from '../../../statements/month.ts';
 import { recordAuditEvent } from '../../../store/audit.ts';
 import { CUT_DOWNLOAD, DOWNLOAD_COMMAND, monthSubject } from '../../../store/downloaded.ts';
+import { namesOfMerchant } from '../../../store/names.ts';
 import { statementOf, statementsOfDay } from '../../../store/statements/statements.ts';
 import { manifestOfDay } from '../../../store/statements/stored-files.ts';
 import type { Timing, Turns } from '../turns.ts';
@@ -166,20 +167,21 @@ async function dayFile(
   if (statement === undefined) throw new PageRefusal(404);
   const manifest = await manifestOfDay(db, account.merchantNo, day);
   const ofDay = await statementsOfDay(db, account.merchantNo, day);
+  const names = await namesOfMerchant(db, account.merchantNo);
   const since = revisionIn(asked.query('since'));
   if (since !== undefined) {
     const before = ofDay.find((one) => one.currency === account.currency && one.revision === since);
     if (before === undefined || since > statement.revision || format.holdsChanges !== true)
       throw new PageRefusal(404);
     await takeTurn(turns.made);
-    const { name, read } = await changesBetween(objects, before, statement, format);
+    const { name, read } = await changesBetween(objects, before, statement, { format, names });
     return {
       subject: statement.object_key,
       note: [`changes since revision ${since}`, formatNote(format)].filter(Boolean).join(' '),
       ...{ bytes: read(), name, contentType: format.contentType },
     };
   }
-  const { isPublished, read } = inFormat(objects, statement, format, { recorded: manifest, ofDay });
+  const { isPublished, read } = inFormat(objects, statement, format, { recorded: manifest, ofDay, names });
   await takeTurn(isPublished ? turns.sent : turns.made);
   const { bytes, rest } = await firstBytes(read(), HELD_BYTES_MAX);
   return {
@@ -257,7 +259,8 @@ async function accountMonth(
   const [account] = (await accountMonths(db, merchantNo, month, [currency])).accounts;
   if (account === undefined || account.statements.length === 0) throw new PageRefusal(404);
   await takeTurn(turns.made);
-  const { name, read } = accountMonthFile(objects, account, month, format);
+  const names = await namesOfMerchant(db, merchantNo);
+  const { name, read } = accountMonthFile(objects, account, month, { format, names });
   const { bytes, rest } = await firstBytes(read(), HELD_BYTES_MAX);
   return {
     subject: monthSubject(month.name, [merchantNo], [currency]),

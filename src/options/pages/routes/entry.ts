@@ -1,5 +1,5 @@
 /** `/entry` and `/entry/MERCHANT/BATCHNO`: a search of entries, and one by its number. */
-import { dayWindow } from '../../../ledger/business-day.ts';
+import { dayWindow, isDay } from '../../../ledger/business-day.ts';
 import type { BusinessDay } from '../../../ledger/entry.ts';
 import { isMerchantNo } from '../../../ledger/merchant-no.ts';
 import { compareAmounts } from '../../../ledger/money.ts';
@@ -21,7 +21,6 @@ import {
   type MakePage,
   YEARS,
 } from './context.ts';
-import { dayOrNull } from './day.ts';
 
 const NUMBER_CHARACTERS_MAX = 2_000;
 const TYPE_CHARACTERS_MAX = 100;
@@ -105,7 +104,7 @@ function searchIn({ zone }: PagesContext, asked: Asked, given: SearchGiven): Ent
   }
   const days: (BusinessDay | null)[] = [];
   for (const text of [given.from, given.to]) {
-    if (text !== '' && !isDay(text)) return search.wrongDay(text);
+    if (text !== '' && !(YEARS.test(text) && isDay(text))) return search.wrongDay(text);
     days.push(text === '' ? null : text);
   }
   const [from, to] = [amounts[0] ?? amounts[1] ?? null, amounts[1] ?? amounts[0] ?? null];
@@ -121,8 +120,6 @@ function searchIn({ zone }: PagesContext, asked: Asked, given: SearchGiven): Ent
     amount: isAmountRange ? { from, to } : null,
   };
 }
-
-const isDay = (text: string): boolean => YEARS.test(text) && dayOrNull(text) === text;
 
 /** Where a further page begins. Throws `PageRefusal` for anything that no page links to. */
 function placeIn(text: string | null): EntryPlace | null {

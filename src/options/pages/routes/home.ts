@@ -10,17 +10,17 @@ import { provenBalances } from '../../../run/proven.ts';
 import { accountsPage, dayFacts, openBreaksOn } from '../../../store/day-facts.ts';
 import { unreadableByMerchant } from '../../../store/quarantine.ts';
 import { lastGoodReadings } from '../../../store/runs.ts';
-import { type Asked, type PagesContext, YEARS, PageRefusal, type MakePage } from './context.ts';
+import { type Asked, type PagesContext, YEARS, PageRefusal, type MakePage, withNames } from './context.ts';
 
 /** Rows of the grid: with 31 marks each the page stays well below 100 kB. */
 const ACCOUNTS_A_PAGE = 20;
-const CONTAINS_CHARACTERS_MAX = 32;
+const CONTAINS_CHARACTERS_MAX = 140;
 
 export const showHome: MakePage = async (context, asked) => {
   const { db, zone, now } = context;
   const { view, person, query, today } = asked;
   const month = monthIn(query('month') ?? addDays(today, -1).slice(0, 7));
-  const contains = (query('q') ?? '').trim().slice(0, CONTAINS_CHARACTERS_MAX);
+  const contains = (query('q') ?? '').trim().normalize('NFC').slice(0, CONTAINS_CHARACTERS_MAX);
   const after = accountIn(query('after'));
   const found = await accountsPage(db, {
     merchants: person.merchants,
@@ -30,7 +30,8 @@ export const showHome: MakePage = async (context, asked) => {
   });
   const accounts = found.slice(0, ACCOUNTS_A_PAGE);
   const merchants = [...new Set(accounts.map(({ merchantNo }) => merchantNo))];
-  const [marked, balances, lastGood, unreadable] = await Promise.all([
+  const [named, marked, balances, lastGood, unreadable] = await Promise.all([
+    withNames(context, view, merchants),
     markedDays(context, asked, accounts, month),
     provenBalances(db, accounts, { zone, now: now() }),
     lastGoodReadings(db, merchants),
@@ -40,7 +41,7 @@ export const showHome: MakePage = async (context, asked) => {
     const at = lastGood.get(merchantNo)?.at;
     return at === undefined ? null : { at, ageMs: now().getTime() - at.getTime() };
   };
-  return homePage(view, {
+  return homePage(named, {
     ...{ month, contains },
     isOver: month.to < today,
     accounts: accounts.map((account, nth) => ({

@@ -14,6 +14,7 @@ import type { CloseResult, CloseStep, Obstacle } from '../../option.ts';
 import {
   merchantIn,
   PageRefusal,
+  withNames,
   type Asked,
   type DoForm,
   type MakePage,
@@ -60,7 +61,8 @@ async function merchantMonth(
   const needsApproval = context.settings.closeApproval === 'required';
   // Before what is shown is read: if that changes in between, the form is refused.
   const checked = typed && (await checkedMonth(context, asked, month));
-  const [{ accounts }, closes, preparations] = await Promise.all([
+  const [view, { accounts }, closes, preparations] = await Promise.all([
+    withNames(context, asked.view, [merchantNo]),
     accountMonths(db, merchantNo, month, null),
     part('closes')?.list(db, filter) ?? null,
     (needsApproval && part('closes')?.preparations(db, filter)) || [],
@@ -73,7 +75,7 @@ async function merchantMonth(
   const marked = await markedDays(context, asked, accounts, month, closes !== null && closes.length > 0);
   const facts = marked.map((one) => one.facts);
   const openDays = openDaysIn(month, accounts, facts, { zone, now: now() });
-  return monthPage(asked.view, {
+  return monthPage(view, {
     ...{ merchantNo, month, accounts, openDays },
     overDays:
       month.from >= asked.today

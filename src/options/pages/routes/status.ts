@@ -2,11 +2,12 @@
 import { statusPage } from '../html/status.ts';
 import { ageOf, CheckedBeyond, remarksOf, zoneRemark, StatusLists } from '../../../run/status-text.ts';
 import { alertsOf } from '../../../run/alerts.ts';
+import { unmailedOf } from '../../../run/statement-mail.ts';
 import { healthOf, overviewOf } from '../../../run/health.ts';
 import { oldestMs } from '../../../run/schedule/due.ts';
 import { statusOf } from '../../../run/status.ts';
 import { part } from '../../all.ts';
-import { maySee, type Asked, type PagesContext, PageRefusal, type MakePage } from './context.ts';
+import { maySee, type Asked, type PagesContext, PageRefusal, type MakePage, withNames } from './context.ts';
 
 const MERCHANTS_A_PAGE = 50;
 
@@ -29,9 +30,12 @@ export const showStatus: MakePage = async (context, asked) => {
   for (const status of statuses) lists.add(status);
   const health = person.merchants === null ? await healthOf(db, options) : null;
   const alerts = health && (await alertsOf(settings));
-  return statusPage(view, {
+  return statusPage(await withNames(context, view, shown), {
     ...{ health, maxAgeMs, checked: checked.lines() },
-    remarks: health === null ? [] : remarksOf(health, alerts && (await alerts.undelivered(db)), zone),
+    remarks:
+      health === null
+        ? []
+        : remarksOf(health, alerts && (await alerts.undelivered(db)), await unmailedOf(db, settings), zone),
     zoneRemark: zoneRemark(platform.timeZoneProof),
     merchants: statuses,
     lists: lists.of(statuses),

@@ -64,7 +64,7 @@ export const loginPages = (refusals: LoginRefusal[] = []): LoginPages => ({
       {
         ...{ texts: EN, format: createFormats('Asia/Shanghai')('en', false), zone: 'Asia/Shanghai' },
         ...{ person: null, address: url, isExact: false, stylesheet: '', icon: '', copyScript: '' },
-        ...{ canLogOut: false, formToken: '' },
+        ...{ canLogOut: false, formToken: '', names: new Map() },
       },
       content,
     ),

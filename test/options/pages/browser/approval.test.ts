@@ -3,11 +3,11 @@
  *
  * @module-tag long
  */
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { FORM_TOKEN, showPages, type ShownPages } from '../support.ts';
 import { MERCHANT, openStage, scenario, type Stage } from '../../../support/stage.ts';
-import { chromiumPath, openChromium, seriousProblems, watchedPage, widthOf } from './chromium.ts';
+import { chromiumPath, useBrowser, seriousProblems, watchedPage, widthOf } from './chromium.ts';
 
 const { merchantNo } = MERCHANT;
 const PAGE = `/m/${merchantNo}/2026-02`;
@@ -16,7 +16,7 @@ const skipped = chromiumPath === null;
 describe.skipIf(skipped)(skipped ? 'approval (skipped: no Chromium)' : 'approval', () => {
   let stage: Stage;
   let pages: ShownPages;
-  let browser: Browser;
+  const browser = useBrowser();
   beforeAll(async () => {
     const days = { from: '2026-02-27', to: '2026-02-28' };
     const opened = await openStage({
@@ -32,10 +32,8 @@ describe.skipIf(skipped)(skipped ? 'approval (skipped: no Chromium)' : 'approval
       },
     });
     await stage.run({ range: { from: '2026-02-01', to: days.to } });
-    browser = await openChromium();
   });
   afterAll(async () => {
-    await browser.close();
     await pages.close();
     await stage.close();
   });
@@ -55,7 +53,7 @@ describe.skipIf(skipped)(skipped ? 'approval (skipped: no Chromium)' : 'approval
     ['on a phone', { width: 390, height: 844 }, 2],
   ] as const)('one prepares, another one approves, %s', async (_, viewport, number) => {
     const as = async (person: string) => {
-      const watched = await watchedPage(browser, pages.url, {
+      const watched = await watchedPage(browser(), pages.url, {
         viewport,
         extraHTTPHeaders: { 'x-person': person },
       });

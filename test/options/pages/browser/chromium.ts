@@ -1,6 +1,7 @@
 /** Chromium as the system has it, driven without a window. Tests that need it are skipped where there is none. */
 import { existsSync } from 'node:fs';
 import axe from 'axe-core';
+import { afterAll, beforeAll } from 'vitest';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 
 const PLACES = [process.env['DAYBOOK_TEST_CHROMIUM_PATH'], '/usr/bin/chromium', '/usr/bin/chromium-browser'];
@@ -16,6 +17,16 @@ export const chromiumPath: string | null = found ?? null;
 
 export const openChromium = (): Promise<Browser> =>
   chromium.launch({ executablePath: chromiumPath!, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+
+/** The browser for the tests of a file: opened before all of them, closed after. */
+export function useBrowser(): () => Browser {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await openChromium();
+  });
+  afterAll(() => browser.close());
+  return () => browser;
+}
 
 /** A page of its own window, and what went wrong or away from our server in it. */
 export interface WatchedPage {

@@ -3,12 +3,12 @@
  *
  * @module-tag long
  */
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { showPages, type ShownPages } from '../support.ts';
 import { BROKEN_DAY, closeMarch, openPagesStage, REVISED_DAY } from '../stage.ts';
 import type { Stage } from '../../../support/stage.ts';
-import { chromiumPath, openChromium, seriousProblems, watchedPage, widthOf } from './chromium.ts';
+import { chromiumPath, useBrowser, seriousProblems, watchedPage, widthOf } from './chromium.ts';
 
 const WIDTH = 320;
 const skipped = chromiumPath === null;
@@ -51,12 +51,11 @@ const unmarked = (page: Page, pattern: string, language: string): Promise<string
 describe.skipIf(skipped)(name, () => {
   let stage: Stage;
   let pages: ShownPages;
-  let browser: Browser;
+  const browser = useBrowser();
   let paths: string[];
   beforeAll(async () => {
     stage = await openPagesStage(closeMarch);
     pages = await showPages(stage);
-    browser = await openChromium();
     const { db } = stage.app.database;
     const { id } = await db.selectFrom('continuity_break').select('id').executeTakeFirstOrThrow();
     const { batch_no } = await db.selectFrom('ledger_entry').select('batch_no').executeTakeFirstOrThrow();
@@ -75,7 +74,6 @@ describe.skipIf(skipped)(name, () => {
     ];
   });
   afterAll(async () => {
-    await browser.close();
     await pages.close();
     await stage.close();
   });
@@ -87,7 +85,7 @@ describe.skipIf(skipped)(name, () => {
     ['de', 'März|\\d\\d\\.\\d\\d\\.20'],
   ])('%s: each date names its language and direction, on every page', async (locale, pattern) => {
     const viewport = { width: WIDTH, height: 568 };
-    const { page } = await watchedPage(browser, pages.url, { locale, viewport });
+    const { page } = await watchedPage(browser(), pages.url, { locale, viewport });
     for (const path of paths) {
       await page.goto(path);
       expect(await unmarked(page, pattern, locale), path).toEqual([]);

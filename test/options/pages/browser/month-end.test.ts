@@ -6,12 +6,12 @@
  * @module-tag long
  */
 import { readFileSync } from 'node:fs';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Page } from 'playwright-core';
+import { describe, expect, test } from 'vitest';
 import { doNextRepeat } from '../../../../src/run/repeats.ts';
 import { FORM_TOKEN, showPages, type ShownPages } from '../support.ts';
 import { MERCHANT, openStage, scenario, type Stage } from '../../../support/stage.ts';
-import { chromiumPath, openChromium, seriousProblems, watchedPage, widthOf } from './chromium.ts';
+import { chromiumPath, useBrowser, seriousProblems, watchedPage, widthOf } from './chromium.ts';
 
 const { merchantNo } = MERCHANT;
 const skipped = chromiumPath === null;
@@ -27,11 +27,7 @@ const documented = (): Readonly<Record<string, number>> =>
   );
 
 describe.skipIf(skipped)(skipped ? 'month end (skipped: no Chromium)' : 'month end', () => {
-  let browser: Browser;
-  beforeAll(async () => {
-    browser = await openChromium();
-  });
-  afterAll(() => browser.close());
+  const browser = useBrowser();
 
   async function openMonth(): Promise<{ stage: Stage; pages: ShownPages }> {
     const days = { from: '2026-02-27', to: '2026-02-28' };
@@ -66,7 +62,7 @@ describe.skipIf(skipped)(skipped ? 'month end (skipped: no Chromium)' : 'month e
     const { stage, pages } = await openMonth();
     const clicks: Record<string, number> = {};
     const as = async (person: string) => {
-      const watched = await watchedPage(browser, pages.url, {
+      const watched = await watchedPage(browser(), pages.url, {
         viewport,
         extraHTTPHeaders: { 'x-person': person },
       });

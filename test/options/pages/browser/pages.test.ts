@@ -5,17 +5,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { readXlsx } from 'hucre/xlsx';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Page } from 'playwright-core';
+import { describe, expect, test } from 'vitest';
 import { STATEMENT_FORMATS } from '../../../../src/statements/formats/all.ts';
 import { STATEMENT_COLUMNS } from '../../../../src/statements/formats/format.ts';
 import { verifyPaths } from '../../../../src/statements/verify.ts';
-import { showPages, type ShownPages } from '../support.ts';
 import { withRepeats } from '../../../../src/run/repeats.ts';
 import { fileRepeat } from '../../../../src/store/repeats.ts';
-import { BROKEN_DAY, openPagesStage, REVISED_DAY } from '../stage.ts';
+import { BROKEN_DAY, usePagesStage, REVISED_DAY } from '../stage.ts';
 import type { Stage } from '../../../support/stage.ts';
-import { chromiumPath, openChromium, seriousProblems, watchedPage, widthOf } from './chromium.ts';
+import { chromiumPath, useBrowser, seriousProblems, watchedPage, widthOf } from './chromium.ts';
 
 const HEAD = STATEMENT_COLUMNS.map(({ name }) => name);
 const skipped = chromiumPath === null;
@@ -37,31 +36,20 @@ const aRequest = async ({ app }: Stage): Promise<string> => {
 };
 
 describe.skipIf(skipped)(name, () => {
-  let stage: Stage;
-  let pages: ShownPages;
-  let browser: Browser;
-  beforeAll(async () => {
-    stage = await openPagesStage();
-    pages = await showPages(stage);
-    browser = await openChromium();
-  });
-  afterAll(async () => {
-    await browser.close();
-    await pages.close();
-    await stage.close();
-  });
+  const { stage, pages } = usePagesStage();
+  const browser = useBrowser();
 
   const openBreak = async (): Promise<number> =>
     (
-      await stage.app.database.db
-        .selectFrom('continuity_break')
+      await stage()
+        .app.database.db.selectFrom('continuity_break')
         .select('id')
         .where('currency', '=', 'USD')
         .executeTakeFirstOrThrow()
     ).id;
 
   const anEntry = async (): Promise<string> =>
-    (await stage.app.database.db.selectFrom('ledger_entry').select('batch_no').executeTakeFirstOrThrow())
+    (await stage().app.database.db.selectFrom('ledger_entry').select('batch_no').executeTakeFirstOrThrow())
       .batch_no;
 
   for (const [where, options] of [
@@ -69,7 +57,7 @@ describe.skipIf(skipped)(name, () => {
     ['on a phone, dark', { viewport: { width: 390, height: 844 }, colorScheme: 'dark' }],
   ] as const)
     test(`nothing serious is in anybody’s way ${where}`, { tags: ['long'] }, async () => {
-      const { page, complaints } = await watchedPage(browser, pages.url, options);
+      const { page, complaints } = await watchedPage(browser(), pages().url, options);
       const paths = [
         '/?month=2026-03',
         '/m/SBX-M-1/2026-03',
@@ -83,7 +71,7 @@ describe.skipIf(skipped)(name, () => {
         '/status',
         '/work',
         '/unreadable',
-        `${await aRequest(stage)}?refresh=no`,
+        `${await aRequest(stage())}?refresh=no`,
       ];
       for (const path of paths) {
         await page.goto(path);
@@ -97,7 +85,7 @@ describe.skipIf(skipped)(name, () => {
   test.each([1440, 390])(
     'by keyboard a day is read again, and its page says when it is done, %i wide',
     async (width) => {
-      const { page, complaints } = await watchedPage(browser, pages.url, {
+      const { page, complaints } = await watchedPage(browser(), pages().url, {
         viewport: { width, height: 844 },
       });
       const working = new AbortController();
@@ -109,7 +97,7 @@ describe.skipIf(skipped)(name, () => {
       await page.keyboard.press('Tab');
       await page.keyboard.press('Enter');
       await expect.poll(() => page.getByText('queued').count()).toBe(1);
-      const repeating = withRepeats(stage.app, log, working.signal, () => promise);
+      const repeating = withRepeats(stage().app, log, working.signal, () => promise);
       await expect
         .poll(() => page.getByRole('heading', { name: 'What changed' }).count(), { timeout: 20_000 })
         .toBe(1);
@@ -125,7 +113,7 @@ describe.skipIf(skipped)(name, () => {
   );
 
   test('from the months to the broken day, its break on the chart, and the case taken and resolved', async () => {
-    const { page, complaints } = await watchedPage(browser, pages.url);
+    const { page, complaints } = await watchedPage(browser(), pages().url);
     await page.goto('/?month=2026-03');
     await page.getByRole('link', { name: 'broken' }).click();
     await expect
@@ -156,7 +144,7 @@ describe.skipIf(skipped)(name, () => {
   });
 
   test('revisions are compared side by side, with the changed row and its cause', async () => {
-    const { page, complaints } = await watchedPage(browser, pages.url);
+    const { page, complaints } = await watchedPage(browser(), pages().url);
     await page.goto(`/m/SBX-M-1/KWD/${REVISED_DAY}`);
     await page.getByRole('link', { name: 'r1 with r2' }).click();
     expect(await page.locator('tr.came').innerText()).toMatch(
@@ -182,7 +170,7 @@ describe.skipIf(skipped)(name, () => {
     'a day is downloaded as CSV and as XLSX, with the same cells as the page’s entries',
     { tags: ['long'] },
     async () => {
-      const { page, complaints } = await watchedPage(browser, pages.url);
+      const { page, complaints } = await watchedPage(browser(), pages().url);
       await page.goto(`/m/SBX-M-1/USD/${BROKEN_DAY}?digits=exact`);
       const csv = await fetched(page, 'Download statement r1 (CSV)');
       expect(csv.name).toBe(`SBX-M-1_USD_${BROKEN_DAY}.r1.csv`);
@@ -212,7 +200,7 @@ describe.skipIf(skipped)(name, () => {
   );
 
   test('a month is downloaded as a ZIP that holds each statement, and verify finds nothing wrong', async () => {
-    const { page } = await watchedPage(browser, pages.url);
+    const { page } = await watchedPage(browser(), pages().url);
     await page.goto('/m/SBX-M-1/2026-03');
     const zip = await fetched(page, 'Daily statements (CSV, ZIP)');
     expect(zip.name).toBe('statements-2026-03-SBX-M-1.zip');
@@ -228,14 +216,14 @@ describe.skipIf(skipped)(name, () => {
   });
 
   test('everything can be reached with the keyboard, and the content first', async () => {
-    const { page } = await watchedPage(browser, pages.url);
+    const { page } = await watchedPage(browser(), pages().url);
     await page.goto('/?month=2026-03');
     await page.keyboard.press('Tab');
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the content');
     await page.keyboard.press('Enter');
     await page.keyboard.press('Tab');
     expect(await page.evaluate('document.activeElement.labels[0].textContent')).toBe(
-      'Merchant number contains',
+      'Number, name or reference contains',
     );
     await page.context().close();
   });

@@ -4,7 +4,7 @@
  * @module-tag long
  */
 import { randomBytes } from 'node:crypto';
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAccess } from '../../../../src/options/pages/access/open.ts';
 import { hashPassword } from '../../../../src/options/pages/access/identity.ts';
@@ -12,7 +12,7 @@ import { accessSettings, PASSWORDS, SECRET_KEYS } from '../access/support.ts';
 import { showPages, type ShownPages } from '../support.ts';
 import { BROKEN_DAY, closeMarch, openPagesStage, REVISED_DAY } from '../stage.ts';
 import type { Stage } from '../../../support/stage.ts';
-import { chromiumPath, openChromium, seriousProblems, watchedPage, widthOf } from './chromium.ts';
+import { chromiumPath, useBrowser, seriousProblems, watchedPage, widthOf } from './chromium.ts';
 
 const MARCH = '/m/SBX-M-1/2026-03';
 /** The part of a sheet that browsers print on, in pixels. */
@@ -24,7 +24,7 @@ const skipped = chromiumPath === null;
 describe.skipIf(skipped)(skipped ? 'people (skipped: no Chromium)' : 'people', () => {
   let stage: Stage;
   let pages: ShownPages;
-  let browser: Browser;
+  const browser = useBrowser();
   let broken: string;
   const states = new Map<string, Awaited<ReturnType<BrowserContext['storageState']>>>();
   beforeAll(async () => {
@@ -46,7 +46,6 @@ describe.skipIf(skipped)(skipped ? 'people (skipped: no Chromium)' : 'people', (
       ...{ settings, db, random: randomBytes, secretKeys: SECRET_KEYS, isSecure: false, now: stage.app.now },
     });
     pages = await showPages(stage, { access, canLogOut: true });
-    browser = await openChromium();
     const { id } = await db
       .selectFrom('continuity_break')
       .select('id')
@@ -55,7 +54,6 @@ describe.skipIf(skipped)(skipped ? 'people (skipped: no Chromium)' : 'people', (
     broken = `/breaks/${id}`;
   });
   afterAll(async () => {
-    await browser.close();
     await pages.close();
     await stage.close();
   });
@@ -68,20 +66,20 @@ describe.skipIf(skipped)(skipped ? 'people (skipped: no Chromium)' : 'people', (
   /** A page of somebody who has logged in; once each, as logins are few from one address. */
   async function pageOf(name: keyof typeof PEOPLE, path: string, options: BrowserContextOptions = {}) {
     if (!states.has(name)) {
-      const { page } = await watchedPage(browser, pages.url);
+      const { page } = await watchedPage(browser(), pages.url);
       await page.goto('/login');
       await logIn(page, name);
       states.set(name, await page.context().storageState());
       await page.context().close();
     }
-    const watched = await watchedPage(browser, pages.url, { ...options, storageState: states.get(name)! });
+    const watched = await watchedPage(browser(), pages.url, { ...options, storageState: states.get(name)! });
     await watched.page.goto(path);
     return watched;
   }
   const heading = (page: Page) => page.getByRole('heading', { level: 1 }).innerText();
 
   test('a login leads where somebody wanted to go, a wrong password nowhere, and a logout ends it', async () => {
-    const { page, complaints } = await watchedPage(browser, pages.url);
+    const { page, complaints } = await watchedPage(browser(), pages.url);
     await page.goto(MARCH);
     expect(await heading(page)).toBe('Log in');
     await logIn(page, 'ada', 'wrong horse battery');
@@ -103,7 +101,7 @@ describe.skipIf(skipped)(skipped ? 'people (skipped: no Chromium)' : 'people', (
     ['on a wide screen, dark', { viewport: { width: 1440, height: 900 }, colorScheme: 'dark' }],
     ['on a phone, light', { viewport: { width: 390, height: 844 }, colorScheme: 'light' }],
   ] as const)('nothing serious is in anybody’s way to log in and to close a month %s', async (_, options) => {
-    const { page, complaints } = await watchedPage(browser, pages.url, options);
+    const { page, complaints } = await watchedPage(browser(), pages.url, options);
     const checked = async (what: string): Promise<void> => {
       expect(await seriousProblems(page), what).toEqual([]);
       expect(await widthOf(page), what).toBeLessThanOrEqual(options.viewport.width);

@@ -1,9 +1,8 @@
 /** An entry that could not be read, from the accounts to its acknowledgement, in a real browser. */
-import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { MERCHANT, openStage, scenario, type Stage } from '../../../support/stage.ts';
 import { showPages, type ShownPages } from '../support.ts';
-import { chromiumPath, openChromium, seriousProblems, watchedPage, widthOf } from './chromium.ts';
+import { chromiumPath, useBrowser, seriousProblems, watchedPage, widthOf } from './chromium.ts';
 
 const skipped = chromiumPath === null;
 const name = skipped
@@ -13,17 +12,15 @@ const name = skipped
 describe.skipIf(skipped)(name, () => {
   let stage: Stage;
   let pages: ShownPages;
-  let browser: Browser;
+  const browser = useBrowser();
   beforeAll(async () => {
     const one = { what: 'malformed' as const, merchant: MERCHANT.merchantNo, currency: 'USD' };
     const planted = [1, 2].map((nth) => ({ ...one, day: '2026-03-05', nth }));
     stage = await openStage({ scenario: scenario({ entriesPerDay: 6, planted }) });
     await stage.run();
     pages = await showPages(stage);
-    browser = await openChromium();
   });
   afterAll(async () => {
-    await browser.close();
     await pages.close();
     await stage.close();
   });
@@ -33,7 +30,7 @@ describe.skipIf(skipped)(name, () => {
     [390, 'dark'],
   ] as const)('it is found and acknowledged by keyboard, %i wide, %s', async (width, colorScheme) => {
     const options = { viewport: { width, height: 844 }, colorScheme };
-    const { page, complaints } = await watchedPage(browser, pages.url, options);
+    const { page, complaints } = await watchedPage(browser(), pages.url, options);
     const isFine = async (): Promise<void> => {
       expect(await seriousProblems(page), page.url()).toEqual([]);
       expect(await widthOf(page), page.url()).toBeLessThanOrEqual(width);

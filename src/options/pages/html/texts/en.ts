@@ -126,11 +126,29 @@ export const EN = {
   months: {
     of: (month: string) => `Days of ${month}`,
     month: 'Month',
-    filter: 'Merchant number contains',
+    filter: 'Number, name or reference contains',
     show: 'Show',
     account: 'Account',
     caption: (month: string) => `Each account’s days in ${month}. Click a mark to open that day.`,
     legend: 'What the marks mean',
+  },
+  names: {
+    title: 'Names and references',
+    about:
+      'Pages and files that are made for a download show them from now on. Published files stay as they are. An empty field ' +
+      'removes what was there. Who changed what is on record.',
+    viewer: 'Only an operator can change them.',
+    name: 'Display name',
+    reference: 'Own reference (customer number)',
+    iban: 'IBAN or another identifier',
+    ledgerAccount: 'Ledger account',
+    mistyped: 'The check digits are wrong. If it is meant as an IBAN, correct it.',
+    submit: 'Save',
+    done: 'Saved. These are the names and references now.',
+    changedMeanwhile:
+      'Not saved: somebody else has changed them since this page was opened. Compare, then save again.',
+    wrong: (of: string, field: string, problem: string) => `Not saved: ${of}, ${field}: the text ${problem}.`,
+    ibanTaken: 'Not saved: another account of the same currency has this IBAN already.',
   },
   month: {
     title: (merchant: string, month: string) => `${merchant}, ${month}`,
