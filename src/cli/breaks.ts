@@ -274,11 +274,7 @@ async function take(
     const assignment =
       to === undefined && due === undefined
         ? undefined
-        : checkedAssignment(store, (await breakById(db, id))?.merchant_no, {
-            to: to ?? auditEvent.by,
-            due,
-            isOther: to !== undefined,
-          });
+        : await checkedAssignment(store, id, { to: to ?? auditEvent.by, due, isOther: to !== undefined });
     const row = await takeStep(db, step.step, {
       id,
       auditEvent: { ...auditEvent, assignment },
@@ -289,16 +285,17 @@ async function take(
   });
 }
 
-/** Throws `UsageError` for a day that is over, and for a name that cannot be an operator of the merchant. */
-export function checkedAssignment(
-  { settings, times, now }: Pick<StoreWork, 'settings' | 'times' | 'now'>,
-  merchantNo: string | undefined,
+/** Throws `UsageError` for a day that is over, and for a name that cannot be an operator of the break's merchant. */
+async function checkedAssignment(
+  { db, settings, times, now }: StoreWork,
+  id: number,
   { to, due, isOther }: { readonly to: string; readonly due: string | undefined; readonly isOther: boolean },
-): AuditEvent['assignment'] {
+): Promise<AuditEvent['assignment']> {
   const today = dayOf(now().getTime(), times.zone);
   if (due !== undefined && dayFlag('--due', due) < today)
     throw new UsageError(`--due ${due} is over; name ${today} or a later day.`);
   const { roles } = settings.access;
+  const merchantNo = (await breakById(db, id))?.merchant_no;
   if (isOther && merchantNo !== undefined && !mayBeOperator(to, merchantNo, roles)) {
     const names = namedOperators(merchantNo, roles);
     throw new UsageError(

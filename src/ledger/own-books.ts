@@ -37,6 +37,16 @@ export interface BookFigures {
   readonly difference: string;
 }
 
+/** The figures in the order of reports, by their names in files. */
+export const BOOK_FIGURES = {
+  ledger: 'ledger',
+  own_books: 'book',
+  matched: 'matched',
+  only_in_ledger: 'onlyThere',
+  only_in_own_books: 'onlyHere',
+  differences: 'difference',
+} as const satisfies Readonly<Record<string, keyof BookFigures>>;
+
 /** A rule by which entries are matched, in the order in which rules are tried. */
 export type MatchRule = (typeof MATCH_RULES)[number];
 
@@ -135,28 +145,61 @@ export interface ProposedAsked {
 
 /** Entries as people name them: by batch number, and by the book's own number. */
 export interface Named {
-  readonly merchantNo: string;
   readonly ledger: readonly string[];
   /** `book`: null where the number is in one book alone. */
   readonly own: readonly { readonly book: string | null; readonly number: string }[];
 }
 
-/** What a person decided. */
-export interface DecidedMatch {
+/**
+ * What a person decides about entries of a merchant: to match an answer of a proposal, to match or write off named entries, to take
+ * a match back, to approve another person's, or who is responsible. `type`: what the difference of the sums is.
+ */
+export type Decision =
+  | {
+      readonly step: 'accept';
+      readonly merchantNo: string;
+      readonly answer: string;
+      readonly type: string | null;
+    }
+  | {
+      readonly step: 'match' | 'writeoff';
+      readonly merchantNo: string;
+      readonly entries: Named;
+      readonly type: string | null;
+    }
+  | {
+      readonly step: 'assign';
+      readonly merchantNo: string;
+      readonly entries: Named;
+      /** Null for the person who decides. */
+      readonly to: string | null;
+      readonly due: string | null;
+    }
+  /** `merchantNo`: null for a match of any merchant. */
+  | { readonly step: 'undo' | 'approve'; readonly merchantNo: string | null; readonly id: number };
+
+/** A match of a rule or of a person. */
+export interface DecidedMatch extends Account {
   readonly id: number;
-  readonly merchantNo: string;
-  readonly currency: string;
   readonly rule: MatchOrigin;
   /** The ledger's sum less the book's. */
   readonly difference: string;
   readonly differenceType: string | null;
   readonly waitsForApproval: boolean;
+  /** Who made it; null where a rule did. */
+  readonly by: string | null;
+  readonly note: string | null;
+}
+
+/** What came of a decision. */
+export interface Decided {
+  /** Null where the match is no more, or entries were assigned. */
+  readonly match: DecidedMatch | null;
+  /** How many entries were named. */
+  readonly entries: number;
 }
 
 /** A match as a list shows it. */
 export interface ListedMatch extends DecidedMatch {
   readonly entries: readonly Pick<MatchEntry, 'side' | 'number' | 'book' | 'day' | 'amount'>[];
-  /** Who made it; null where a rule did. */
-  readonly by: string | null;
-  readonly note: string | null;
 }

@@ -7,10 +7,9 @@ import type { Chosen } from '../ledger/account-filter.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
 import type {
   BookFigures,
-  DecidedMatch,
+  Decided,
+  Decision,
   ListedMatch,
-  MatchRules,
-  Named,
   OpenEntry,
   OpenFilter,
   Proposed,
@@ -243,16 +242,11 @@ export interface Closes {
 /** Who decides on entries of own books, and by which rules what is around them is matched again. */
 export interface Deciding {
   readonly db: Db;
-  readonly rules: MatchRules & { readonly approvalAbove: ReadonlyMap<string, string> };
+  readonly settings: Pick<SettingsWithoutPlatform, 'books' | 'access'>;
   readonly now: Date;
-  /** Who decides, the command and the note. Its subject is added. */
-  readonly event: Omit<AuditEvent, 'subject'>;
-}
-
-/** How named entries are matched: `differenceType` says what the difference of their sums is; null where there may be none. */
-export interface HowMatched {
-  readonly differenceType: string | null;
-  readonly isWriteOff: boolean;
+  readonly zone: string;
+  readonly by: string;
+  readonly note: string | null;
 }
 
 /** Work on own books. What cannot be done throws an `ExpectedError` with a sentence for the person, and changes nothing. */
@@ -260,17 +254,7 @@ export interface BooksDesk {
   readonly open: (db: Db, today: BusinessDay, filter: OpenFilter) => Promise<OpenEntry[]>;
   readonly proposed: (db: Db, asked: ProposedAsked) => Promise<Proposed[]>;
   readonly matches: (db: Db, account: Account, limit: number) => Promise<ListedMatch[]>;
-  readonly match: (deciding: Deciding, named: Named, how: HowMatched) => Promise<DecidedMatch>;
-  readonly accept: (
-    deciding: Deciding,
-    merchantNo: string,
-    answer: string,
-    differenceType: string | null,
-  ) => Promise<DecidedMatch>;
-  readonly assign: (deciding: Deciding, named: Named) => Promise<number>;
-  /** Of the merchant's match of this number alone. */
-  readonly undo: (deciding: Deciding, id: number, merchantNo: string) => Promise<unknown>;
-  readonly approve: (deciding: Deciding, id: number, merchantNo: string) => Promise<unknown>;
+  readonly decide: (deciding: Deciding, decision: Decision) => Promise<Decided>;
   /** Imports the file of a book, as the mapping says, and matches it. Returns what to say of it. */
   readonly takeIn: (deciding: Deciding, file: BookFile) => Promise<string>;
 }
@@ -283,7 +267,6 @@ export interface BookFile {
   readonly mapping: string;
   readonly name: string;
   readonly content: Uint8Array;
-  readonly zone: string;
 }
 
 /** Merchants' own books, as others ask about them. */

@@ -1,24 +1,33 @@
 /**
- * What people decide about entries of own books and of the ledger: a match by hand, a write-off, taking a match back, an approval,
- * and who is responsible. Each is one transaction with its audit event, and leaves matches and figures up to date.
+ * What people decide about entries of own books and of the ledger. Each decision is one transaction with its audit event, and
+ * leaves matches and figures up to date. Commands and pages call the same function, and get the same refusals.
  */
-import { sql } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
+import { dayOf, isDay } from '../../ledger/business-day.ts';
 import { EXIT, ExpectedError } from '../../ledger/ending.ts';
 import { addAmounts, compareAmounts, moneyText, subtractAmounts } from '../../ledger/money.ts';
 import { isSamePerson } from '../../ledger/text.ts';
-import { recordAuditEvent } from '../../store/audit.ts';
-import { arrayLiteral, rowsOf, type Db, type Trx } from '../../store/engine/database.ts';
-import { subjectOf } from './open.ts';
-import { joinByHand, releaseMatch, touchMatch, type EntryKey } from './decided.ts';
+import { mayBeOperator } from '../../run/operators.ts';
+import { recordAuditEvent, type Assignment } from '../../store/audit.ts';
+import { arrayLiteral, rowOf, rowsOf, type Db, type Trx } from '../../store/engine/database.ts';
+import { answerEntries } from './answers.ts';
 import { matchIn } from './match.ts';
-import type { Account } from '../../ledger/entry.ts';
-import type { DecidedMatch, ListedMatch, MatchOrigin, Named } from '../../ledger/own-books.ts';
+import { subjectOf } from './open.ts';
+import type {
+  Decided,
+  DecidedMatch,
+  Decision,
+  MatchEntry,
+  MatchOrigin,
+  Named,
+} from '../../ledger/own-books.ts';
 import type { Deciding } from '../option.ts';
 
 /** Most entries of one decision. */
 const DECIDED_MAX = 500;
 /** Most characters of its note. */
-export const NOTE_CHARACTERS_MAX = 1_000;
+const NOTE_CHARACTERS_MAX = 1_000;
+const TYPE = /^[\p{L}\p{N}][\p{L}\p{N} _-]{0,49}$/u;
 
 /** A decision that cannot be made as things are; nothing was changed. */
 export class DecisionRefused extends ExpectedError {
@@ -26,156 +35,157 @@ export class DecisionRefused extends ExpectedError {
   readonly exitCode = EXIT.usage;
 }
 
-interface Found {
-  readonly side: 'ledger' | 'book';
-  readonly number: string;
-  readonly book: string | null;
+interface Work {
+  readonly trx: Trx;
+  readonly deciding: Deciding;
+  readonly merchantNo: string;
+  /** Records the decision, and returns the number of its event. */
+  readonly record: (subject: string, assignment?: Assignment) => Promise<number>;
+}
+
+/** Does what a person decided. Throws `DecisionRefused` where that cannot be done. */
+export async function decide(deciding: Deciding, decision: Decision): Promise<Decided> {
+  const { db, settings, now, by, note } = deciding;
+  assertWords(decision, note);
+  const merchantNo =
+    'id' in decision ? (await matchOf(db, decision.id, decision.merchantNo)).merchantNo : decision.merchantNo;
+  const command = `books ${decision.step === 'match' ? 'accept' : decision.step}`;
+  return db.transaction().execute(async (trx) => {
+    // Who decides waits for a matching, and keeps others from one.
+    await sql`SELECT pg_advisory_xact_lock(hashtextextended(${`daybook books ${merchantNo}`}, 0))`.execute(
+      trx,
+    );
+    const record: Work['record'] = (subject, assignment) =>
+      recordAuditEvent(trx, { by, command, subject, note: note ?? undefined, assignment }, now);
+    const work = { trx, deciding, merchantNo, record };
+    if (decision.step === 'assign') return assign(work, decision);
+    const decided = await change(work, decision);
+    await matchIn(trx, { merchantNo, rules: settings.books, now });
+    return decided;
+  });
+}
+
+function assertWords(decision: Decision, note: string | null): void {
+  const { step } = decision;
+  if (note !== null && note.length > NOTE_CHARACTERS_MAX)
+    throw new DecisionRefused(`the note has over ${NOTE_CHARACTERS_MAX} characters; shorten it.`);
+  if ((step === 'undo' || step === 'writeoff') && note === null)
+    throw new DecisionRefused('the reason is missing; say why, in the note.');
+  const type = 'type' in decision ? decision.type : null;
+  if (step === 'writeoff' && type === null)
+    throw new DecisionRefused('the type is missing; say what is written off, for example an error.');
+  if (type !== null && !TYPE.test(type))
+    throw new DecisionRefused('a type has up to 50 letters and digits, like fee; choose another one.');
+}
+
+async function change(work: Work, decision: Exclude<Decision, { step: 'assign' }>): Promise<Decided> {
+  const { trx, deciding, merchantNo } = work;
+  switch (decision.step) {
+    case 'accept': {
+      const answer = await answerEntries(trx, merchantNo, decision.answer, deciding.settings.books);
+      if (answer !== null) return matchByHand(work, answer.entries, decision.type ?? answer.type, false);
+      throw new DecisionRefused(
+        `${decision.answer} is no answer now: its entries are matched or have changed. Choose from the proposals of now.`,
+      );
+    }
+    case 'match':
+    case 'writeoff':
+      return matchByHand(work, decision.entries, decision.type, decision.step === 'writeoff');
+    case 'undo':
+      return undo(work, decision.id);
+    case 'approve':
+      return approve(work, decision.id);
+  }
+}
+
+interface Found extends Pick<MatchEntry, 'side' | 'number' | 'book' | 'amount'> {
   readonly bookEntryId: number | null;
   readonly currency: string;
-  readonly amount: string;
   readonly isChanged: boolean;
   readonly matchId: number | null;
   readonly rule: MatchOrigin | null;
 }
 
-/**
- * Matches the named entries by hand. `differenceType`: what the difference of their sums is, which is written off with `isWriteOff`.
- * Throws `DecisionRefused` where an entry is not open any more or the sums do not allow it.
- */
-export const decideMatch = (
-  { db, rules, now, event }: Deciding,
-  named: Named,
-  { differenceType, isWriteOff }: { readonly differenceType: string | null; readonly isWriteOff: boolean },
-): Promise<DecidedMatch> =>
-  inBooks(db, named.merchantNo, async (trx) => {
-    const { merchantNo } = named;
-    const found = await openOf(trx, named);
-    const [currency = '', ...others] = new Set(found.map((one) => one.currency));
-    if (others.length > 0)
-      throw new DecisionRefused(
-        `the entries are in ${currency} and ${others.join(', ')}; decide on one currency at a time.`,
-      );
-    const [ledger, own] = [sumOf(found, 'ledger'), sumOf(found, 'book')];
-    const difference = subtractAmounts(ledger, own);
-    assertSums({ found, currency, ledger, own, difference, differenceType, isWriteOff });
-    const limit = rules.approvalAbove.get(currency);
-    const waits =
-      limit !== undefined && [ledger, own].some((sum) => compareAmounts(sum.replace('-', ''), limit) > 0);
-    const match: Omit<DecidedMatch, 'id'> = {
-      ...{
-        merchantNo,
-        currency,
-        difference,
-        rule: isWriteOff ? 'write-off' : 'by-hand',
-        waitsForApproval: waits,
-      },
-      differenceType: compareAmounts(difference, '0') === 0 ? null : differenceType,
-    };
-    const id = await storeMatch(trx, match, found, { now, event });
-    await matchIn(trx, { merchantNo, rules, now });
-    return { id, ...match };
-  });
-
-interface Sums extends Pick<DecidedMatch, 'currency' | 'difference' | 'differenceType'> {
-  readonly found: readonly Found[];
-  readonly ledger: string;
-  readonly own: string;
-  readonly isWriteOff: boolean;
-}
-
-function assertSums({ found, currency, ledger, own, difference, differenceType, isWriteOff }: Sums): void {
+async function matchByHand(
+  work: Work,
+  entries: Named,
+  type: string | null,
+  isWriteOff: boolean,
+): Promise<Decided> {
+  const { trx, deciding, merchantNo } = work;
+  const found = await openOf(work, entries);
+  const [currency = '', ...others] = new Set(found.map((one) => one.currency));
+  if (others.length > 0)
+    throw new DecisionRefused(
+      `the entries are in ${currency} and ${others.join(', ')}; decide on one currency at a time.`,
+    );
+  const [ledger, own] = [sumOf(found, 'ledger'), sumOf(found, 'book')];
+  const difference = subtractAmounts(ledger, own);
   const isEqual = compareAmounts(difference, '0') === 0;
-  if (isWriteOff) {
-    if (isEqual)
-      throw new DecisionRefused(
-        'the sums agree, so there is nothing to write off; match the entries instead.',
-      );
-    return;
-  }
-  if (new Set(found.map(({ side }) => side)).size < 2)
+  if (isWriteOff && isEqual)
+    throw new DecisionRefused('the sums agree, so there is nothing to write off; match the entries instead.');
+  if (!isWriteOff && new Set(found.map(({ side }) => side)).size < 2)
     throw new DecisionRefused(
       'a match needs entries of both sides; write an entry off that has no counterpart.',
     );
-  if (!isEqual && differenceType === null)
+  if (!isEqual && type === null)
     throw new DecisionRefused(
       `the ledger has ${moneyText(ledger, currency)} and the book ${moneyText(own, currency)}: ` +
         `say what the difference of ${moneyText(difference, currency)} is, for example a fee.`,
     );
+  const limit = deciding.settings.books.approvalAbove.get(currency);
+  const waits =
+    limit !== undefined && [ledger, own].some((sum) => compareAmounts(sum.replace('-', ''), limit) > 0);
+  const { id } = await rowOf(trx)<{ id: number }>`
+    INSERT INTO book_match (merchant_no, currency, rule, difference, difference_type, complete_on, made_at, waits_for_approval)
+    VALUES (${merchantNo}, ${currency}, ${isWriteOff ? 'write-off' : 'by-hand'}, ${difference}::numeric, ${isEqual ? null : type},
+      ${deciding.now}::date, ${deciding.now}, ${waits}) RETURNING id`;
+  const eventId = await work.record(matchSubject(merchantNo, id));
+  await sql`UPDATE book_match SET audit_event_id = ${eventId} WHERE id = ${id}`.execute(trx);
+  await joinByHand(trx, { matchId: id, merchantNo }, found);
+  return { match: await matchOf(trx, id), entries: found.length };
 }
 
 const sumOf = (found: readonly Found[], side: Found['side']): string =>
   found.reduce((sum, one) => (one.side === side ? addAmounts(sum, one.amount) : sum), '0');
 
-async function storeMatch(
-  trx: Trx,
-  match: Omit<DecidedMatch, 'id'>,
-  found: readonly Found[],
-  { now, event }: Pick<Deciding, 'now' | 'event'>,
-): Promise<number> {
-  const { merchantNo, currency, rule, difference, differenceType, waitsForApproval } = match;
-  const [{ id }] = (await rowsOf(trx)<{ id: number }>`SELECT nextval('book_match_id_seq') AS id`) as [
-    { id: number },
-  ];
-  const auditEventId = await recordAuditEvent(trx, { ...event, subject: matchSubject(merchantNo, id) }, now);
-  await sql`
-    INSERT INTO book_match (id, merchant_no, currency, rule, difference, difference_type, complete_on, made_at, audit_event_id,
-      waits_for_approval)
-    OVERRIDING SYSTEM VALUE VALUES (${id}, ${merchantNo}, ${currency}, ${rule}, ${difference}::numeric, ${differenceType}, ${now}::date,
-      ${now}, ${auditEventId}, ${waitsForApproval})`.execute(trx);
-  const keys = found.map(({ bookEntryId, number }): EntryKey =>
-    bookEntryId === null ? { batchNo: number } : { bookEntryId },
-  );
-  if ((await joinByHand(trx, { matchId: id, merchantNo }, keys)) !== keys.length)
-    throw new Error(`merchant ${merchantNo}: entries of match ${id} were taken meanwhile`);
-  return id;
-}
-
 const matchSubject = (merchantNo: string, id: number): string => `${merchantNo} match ${id}`;
 
-/** Who decides waits for a matching, and keeps others from one. */
-const inBooks = <Result>(db: Db, merchantNo: string, work: (trx: Trx) => Promise<Result>): Promise<Result> =>
-  db.transaction().execute(async (trx) => {
-    await sql`SELECT pg_advisory_xact_lock(hashtextextended(${`daybook books ${merchantNo}`}, 0))`.execute(
-      trx,
-    );
-    return work(trx);
-  });
-
 /** The named entries. Throws `DecisionRefused` where one is unknown, matched, or not what was matched last. */
-async function openOf(trx: Trx, { merchantNo, ledger, own }: Named): Promise<Found[]> {
+async function openOf({ trx, merchantNo }: Work, { ledger, own }: Named): Promise<Found[]> {
   const asked = ledger.length + own.length;
-  if (asked === 0) throw new DecisionRefused('name the entries, by batch number and by own number.');
+  if (asked === 0) throw new DecisionRefused('no entry is named; name batch numbers or own numbers.');
   if (asked > DECIDED_MAX) throw new DecisionRefused(`a decision takes at most ${DECIDED_MAX} entries.`);
-  const found = await foundOf(trx, { merchantNo, ledger, own });
-  const isFree = ({ rule }: Found): boolean => rule === null || rule === 'apart';
-  for (const number of ledger)
-    if (!found.some((one) => one.side === 'ledger' && one.number === number))
-      throw new DecisionRefused(`${merchantNo} has no entry ${number} to be matched; check the number.`);
-  for (const { book, number } of own) {
+  const found = await foundOf(trx, merchantNo, { ledger, own });
+  const assertOne = (side: Found['side'], number: string, book: string | null): void => {
     const named = found.filter(
-      (one) => one.number === number && one.side === 'book' && (book === null || one.book === book),
+      (one) => one.side === side && one.number === number && (book === null || one.book === book),
     );
     if (named.length === 0)
       throw new DecisionRefused(
-        `no book of ${merchantNo} has an entry ${number} to be matched; check the number.`,
+        `${side === 'ledger' ? 'the ledger' : 'own books'} of ${merchantNo}: no entry ${number} is known; check the number, or have the books matched first.`,
       );
     if (named.length > 1)
       throw new DecisionRefused(
         `${number} is in the books ${named.map((one) => one.book).join(', ')}; say which one.`,
       );
-  }
-  for (const one of found) {
-    if (!isFree(one))
-      throw new DecisionRefused(`${one.number} is in match ${one.matchId} already; take that back first.`);
-    if (one.isChanged)
+  };
+  for (const number of ledger) assertOne('ledger', number, null);
+  for (const { number, book } of own) assertOne('book', number, book);
+  for (const { number, rule, matchId, isChanged } of found) {
+    if (rule !== null && rule !== 'apart')
+      throw new DecisionRefused(`${number} is in match ${matchId} already; take that back first.`);
+    if (isChanged)
       throw new DecisionRefused(
-        `${one.number} has changed since it was matched last; have the books matched again first.`,
+        `${number} has changed since it was matched last; have the books matched again first.`,
       );
   }
   return found;
 }
 
-const foundOf = (trx: Trx, { merchantNo, ledger, own }: Named): Promise<Found[]> => rowsOf(trx)<Found>`
+const foundOf = (trx: Trx, merchantNo: string, { ledger, own }: Named): Promise<Found[]> => rowsOf(
+  trx,
+)<Found>`
   SELECT CASE WHEN entry.batch_no IS NULL THEN 'book' ELSE 'ledger' END AS side, coalesce(entry.batch_no, own.number) AS number,
     own.book, own.id AS "bookEntryId", entry.currency, trim_scale(entry.amount) AS amount, entry.match_id AS "matchId", made.rule,
     CASE WHEN entry.batch_no IS NULL THEN own.withdrawn_import_id IS NOT NULL OR (own.amount, own.day) <> (entry.amount, entry.day)
@@ -191,112 +201,109 @@ const foundOf = (trx: Trx, { merchantNo, ledger, own }: Named): Promise<Found[]>
       ON book_entry.number = named.number AND book_entry.book = coalesce(named.book, book_entry.book)
     WHERE book_entry.merchant_no = ${merchantNo}))`;
 
-type Stored = Pick<DecidedMatch, 'merchantNo' | 'currency' | 'rule' | 'waitsForApproval'> & {
-  readonly by: string | null;
-};
-
-async function matchOf(trx: Db, id: number): Promise<Stored> {
-  const [found] = await rowsOf(trx)<Stored>`
-    SELECT merchant_no AS "merchantNo", currency, rule, waits_for_approval AS "waitsForApproval", by_whom AS by
+/** Throws `DecisionRefused` where there is no such match, or it is not the merchant's; null: of any merchant. */
+async function matchOf(db: Db, id: number, merchantNo: string | null = null): Promise<DecidedMatch> {
+  const [found] = await rowsOf(db)<DecidedMatch>`
+    SELECT book_match.id, merchant_no AS "merchantNo", currency, rule, trim_scale(difference) AS difference,
+      difference_type AS "differenceType", waits_for_approval AS "waitsForApproval", by_whom AS by, note
     FROM book_match LEFT JOIN audit_event ON audit_event.id = audit_event_id WHERE book_match.id = ${id}`;
-  if (found === undefined) throw new DecisionRefused(`there is no match ${id}.`);
-  return found;
+  if (found !== undefined && (merchantNo ?? found.merchantNo) === found.merchantNo) return found;
+  throw new DecisionRefused(`there is no match ${id}; it was taken back, or its entries are matched anew.`);
 }
-
-/** The merchant whose match it is. Throws `DecisionRefused` where there is none. */
-export const merchantOfMatch = async (db: Db, id: number): Promise<string> =>
-  (await matchOf(db, id)).merchantNo;
 
 /**
- * Takes a match back. Entries of a match by hand are free for the rules again. Those of a rule's stay apart: no rule matches them
- * until a person does, or takes this back, too. Throws `DecisionRefused` where there is no such match.
+ * Entries of a match by hand are free for the rules again. Those of a rule's stay apart: no rule matches them until a person does,
+ * or takes this back, too.
  */
-export async function undoMatch(
-  { db, rules, now, event }: Deciding,
-  id: number,
-): Promise<DecidedMatch | null> {
-  const merchantNo = await merchantOfMatch(db, id);
-  return inBooks(db, merchantNo, async (trx) => {
-    const { currency, by } = await matchOf(trx, id);
-    let left: DecidedMatch | null = null;
-    if (by !== null) {
-      await recordAuditEvent(trx, { ...event, subject: matchSubject(merchantNo, id) }, now);
-      await releaseMatch(trx, id);
-    } else {
-      const entries = await rowsOf(trx)<{ batchNo: string | null; bookEntryId: number | null }>`
-        SELECT batch_no AS "batchNo", book_entry_id AS "bookEntryId" FROM book_match_entry WHERE match_id = ${id}`;
-      const found = entries.map(
-        ({ batchNo, bookEntryId }) => ({ number: batchNo ?? '', bookEntryId }) as Found,
-      );
-      const apart = {
-        merchantNo,
-        currency,
-        rule: 'apart',
-        difference: '0',
-        differenceType: null,
-        waitsForApproval: true,
-      } as const;
-      left = { id: await storeMatch(trx, apart, found, { now, event }), ...apart };
-    }
-    await matchIn(trx, { merchantNo, rules, now });
-    return left;
-  });
+async function undo({ trx, merchantNo, record }: Work, id: number): Promise<Decided> {
+  const { by } = await matchOf(trx, id);
+  const eventId = await record(matchSubject(merchantNo, id));
+  if (by !== null) return { match: null, entries: await releaseMatch(trx, merchantNo, id) };
+  await sql`UPDATE book_match SET rule = 'apart', difference = 0, difference_type = NULL, waits_for_approval = true,
+    audit_event_id = ${eventId} WHERE id = ${id}`.execute(trx);
+  const entries = await touch(trx, merchantNo, sql`match_id = ${id}`);
+  return { match: await matchOf(trx, id), entries };
 }
 
-/** Approves what another person decided. Throws `DecisionRefused` for one's own decision, and where nothing waits. */
-export async function approveMatch({ db, rules, now, event }: Deciding, id: number): Promise<void> {
-  const merchantNo = await merchantOfMatch(db, id);
-  await inBooks(db, merchantNo, async (trx) => {
-    const { rule, by, waitsForApproval } = await matchOf(trx, id);
-    if (!waitsForApproval || rule === 'apart')
-      throw new DecisionRefused(`match ${id} does not wait for approval.`);
-    if (by === null || isSamePerson(by, event.by))
-      throw new DecisionRefused(
-        `${by} decided on match ${id}, and no one may approve their own decision; ask another person.`,
-      );
-    const auditEventId = await recordAuditEvent(
-      trx,
-      { ...event, subject: matchSubject(merchantNo, id) },
-      now,
+async function approve({ trx, merchantNo, record, deciding }: Work, id: number): Promise<Decided> {
+  const { rule, by, waitsForApproval } = await matchOf(trx, id);
+  if (!waitsForApproval || by === null || rule === 'apart')
+    throw new DecisionRefused(`match ${id} does not wait for approval.`);
+  if (isSamePerson(by, deciding.by))
+    throw new DecisionRefused(
+      `${by} decided on match ${id}, and no one may approve their own decision; ask another person.`,
     );
-    await sql`UPDATE book_match SET waits_for_approval = false, approved_event_id = ${auditEventId} WHERE id = ${id}`.execute(
-      trx,
-    );
-    await touchMatch(trx, id);
-    await matchIn(trx, { merchantNo, rules, now });
-  });
+  const eventId = await record(matchSubject(merchantNo, id));
+  await sql`UPDATE book_match SET waits_for_approval = false, approved_event_id = ${eventId} WHERE id = ${id}`.execute(
+    trx,
+  );
+  return {
+    match: await matchOf(trx, id),
+    entries: await touch(trx, merchantNo, sql`match_id = ${id}`),
+  };
 }
 
-/** Makes the person of the event's assignment responsible for the named open entries. Returns how many these are. */
-export const assignEntries = ({ db, now, event }: Deciding, named: Named): Promise<number> =>
-  inBooks(db, named.merchantNo, async (trx) => {
-    const found = await openOf(trx, named);
-    for (const one of found)
-      await recordAuditEvent(
-        trx,
-        { ...event, subject: subjectOf({ ...one, merchantNo: named.merchantNo }) },
-        now,
-      );
-    return found.length;
-  });
+async function assign(
+  work: Work,
+  { entries, to: named, due }: Extract<Decision, { step: 'assign' }>,
+): Promise<Decided> {
+  const { merchantNo, deciding } = work;
+  const { now, zone, by, settings } = deciding;
+  const [to, today] = [named ?? by, dayOf(now.getTime(), zone)];
+  if (due !== null && !isDay(due))
+    throw new DecisionRefused(`${due} is no day; write it as YYYY-MM-DD, like ${today}.`);
+  if (due !== null && due < today) throw new DecisionRefused(`${due} is over; name ${today} or a later day.`);
+  if (named !== null && !mayBeOperator(to, merchantNo, settings.access.roles))
+    throw new DecisionRefused(
+      `${to} is no operator of merchant ${merchantNo}; DAYBOOK_ACCESS_ROLES says who is.`,
+    );
+  const found = await openOf(work, entries);
+  for (const one of found) await work.record(subjectOf({ ...one, merchantNo }), { to, due });
+  return { match: null, entries: found.length };
+}
 
-/** The newest matches of the account, those first that wait for approval or that people made. */
-export const listMatches = (
-  db: Db,
-  { merchantNo, currency }: Account,
-  limit: number,
-): Promise<ListedMatch[]> =>
-  rowsOf(db)<ListedMatch>`
-    SELECT made.id, made.merchant_no AS "merchantNo", made.currency, made.rule, trim_scale(made.difference) AS difference,
-      made.difference_type AS "differenceType", made.waits_for_approval AS "waitsForApproval", by_whom AS by, note, (
-        SELECT json_agg(json_build_object('side', CASE WHEN entry.batch_no IS NULL THEN 'book' ELSE 'ledger' END, 'number',
-          coalesce(entry.batch_no, own.number), 'book', own.book, 'day', entry.day, 'amount', trim_scale(entry.amount)::text) ORDER BY entry.day)
-        FROM book_match_entry AS entry LEFT JOIN book_entry AS own ON own.id = entry.book_entry_id WHERE entry.match_id = made.id
-      ) AS entries
-    FROM (
-      (SELECT * FROM book_match WHERE (merchant_no, currency) = (${merchantNo}, ${currency}) AND audit_event_id IS NOT NULL
-        ORDER BY id DESC LIMIT ${limit})
-      UNION (SELECT * FROM book_match WHERE (merchant_no, currency) = (${merchantNo}, ${currency})
-        ORDER BY complete_on DESC, id DESC LIMIT ${limit})
-    ) AS made LEFT JOIN audit_event ON audit_event.id = made.audit_event_id
-    ORDER BY made.audit_event_id IS NULL, made.id DESC LIMIT ${limit}`;
+/** An entry of the ledger by its number, or one of own books by its row. */
+type EntryKey = Pick<Found, 'number' | 'bookEntryId'>;
+
+/**
+ * Puts entries into a match of a person, which is stored already. Of a match that was taken back, the rest is free again. Returns
+ * how many it took: fewer than given where one is unknown to matching or in another match of a person.
+ */
+export async function joinByHand(
+  trx: Trx,
+  { matchId, merchantNo }: { readonly matchId: number; readonly merchantNo: string },
+  entries: readonly EntryKey[],
+): Promise<number> {
+  const batchNos = entries.flatMap(({ number, bookEntryId }) => (bookEntryId === null ? [number] : []));
+  const bookEntryIds = entries.flatMap(({ bookEntryId }) => bookEntryId ?? []);
+  const isChosen = sql`merchant_no = ${merchantNo} AND (batch_no = ANY (${arrayLiteral(batchNos)}::text[])
+    OR book_entry_id = ANY (${arrayLiteral(bookEntryIds)}::bigint[]))`;
+  const before = await rowsOf(trx)<{
+    id: number;
+  }>`SELECT id FROM book_match WHERE rule NOT IN ('by-hand', 'write-off')
+    AND id IN (SELECT match_id FROM book_match_entry WHERE ${isChosen})`;
+  for (const { id } of before) await releaseMatch(trx, merchantNo, id);
+  await sql`UPDATE book_match_entry SET match_id = ${matchId}, named = NULL WHERE ${isChosen} AND match_id IS NULL`.execute(
+    trx,
+  );
+  await sql`UPDATE book_match SET complete_on = (SELECT coalesce(max(day), complete_on) FROM book_match_entry WHERE match_id = ${matchId})
+    WHERE id = ${matchId}`.execute(trx);
+  return touch(trx, merchantNo, sql`match_id = ${matchId}`);
+}
+
+/** Deletes the match. Its entries, so many, are free for the rules again. */
+export async function releaseMatch(trx: Trx, merchantNo: string, id: number): Promise<number> {
+  const entries = await touch(trx, merchantNo, sql`match_id = ${id}`);
+  await sql`DELETE FROM book_match WHERE id = ${id}`.execute(trx);
+  return entries;
+}
+
+/** The next matching takes in what was decided about these entries. Returns how many they are. */
+async function touch(trx: Trx, merchantNo: string, isChosen: RawBuilder<unknown>): Promise<number> {
+  await sql`UPDATE book_day SET is_changed = true WHERE merchant_no = ${merchantNo}
+    AND (currency, day) IN (SELECT currency, day FROM book_match_entry WHERE ${isChosen})`.execute(trx);
+  const touched = await rowsOf(
+    trx,
+  )<object>`UPDATE book_match_entry SET version = 0 WHERE ${isChosen} RETURNING 1`;
+  return touched.length;
+}

@@ -1,10 +1,16 @@
-/** Entries of either side that are in no match, or in one that does not count yet: with age and who is responsible for them. */
+/** What people see of matching: entries that count as unmatched, with age and who is responsible for them, and matches. */
 import { sql, type RawBuilder } from 'kysely';
 import type { AccountFilter, Chosen } from '../../ledger/account-filter.ts';
 import type { Account, BusinessDay } from '../../ledger/entry.ts';
 import { ofAccounts, ofMerchants } from '../../store/account-filter.ts';
 import { rowsOf, type Db } from '../../store/engine/database.ts';
-import type { MatchEntry, OpenEntry, OpenFilter, UnmatchedCount } from '../../ledger/own-books.ts';
+import type {
+  ListedMatch,
+  MatchEntry,
+  OpenEntry,
+  OpenFilter,
+  UnmatchedCount,
+} from '../../ledger/own-books.ts';
 
 /** What an assignment's audit event calls the entry `entry`, with its own row `own`. */
 const SUBJECT = sql`entry.merchant_no || CASE WHEN entry.batch_no IS NULL
@@ -67,3 +73,24 @@ export const openCounts = (db: Db, merchants: Chosen, to?: BusinessDay): Promise
     FROM account LEFT JOIN open ON (open.merchant_no, open.currency) = (account.merchant_no, account.currency)
     ORDER BY 1, 2`;
 };
+
+/** The newest matches of the account, those first that wait for approval or that people made. */
+export const listMatches = (
+  db: Db,
+  { merchantNo, currency }: Account,
+  limit: number,
+): Promise<ListedMatch[]> =>
+  rowsOf(db)<ListedMatch>`
+    SELECT made.id, made.merchant_no AS "merchantNo", made.currency, made.rule, trim_scale(made.difference) AS difference,
+      made.difference_type AS "differenceType", made.waits_for_approval AS "waitsForApproval", by_whom AS by, note, (
+        SELECT json_agg(json_build_object('side', CASE WHEN entry.batch_no IS NULL THEN 'book' ELSE 'ledger' END, 'number',
+          coalesce(entry.batch_no, own.number), 'book', own.book, 'day', entry.day, 'amount', trim_scale(entry.amount)::text) ORDER BY entry.day)
+        FROM book_match_entry AS entry LEFT JOIN book_entry AS own ON own.id = entry.book_entry_id WHERE entry.match_id = made.id
+      ) AS entries
+    FROM (
+      (SELECT * FROM book_match WHERE (merchant_no, currency) = (${merchantNo}, ${currency}) AND audit_event_id IS NOT NULL
+        ORDER BY id DESC LIMIT ${limit})
+      UNION (SELECT * FROM book_match WHERE (merchant_no, currency) = (${merchantNo}, ${currency})
+        ORDER BY complete_on DESC, id DESC LIMIT ${limit})
+    ) AS made LEFT JOIN audit_event ON audit_event.id = made.audit_event_id
+    ORDER BY made.audit_event_id IS NULL, made.id DESC LIMIT ${limit}`;

@@ -17,8 +17,8 @@ export const books: Option = {
     },
   ],
   ownBooks: {
-    counts: async (...asked) => (await import('./report.ts')).ownBooks.counts(...asked),
-    figures: async (...asked) => (await import('./report.ts')).ownBooks.figures(...asked),
+    counts: async (...asked) => (await import('./open.ts')).openCounts(...asked),
+    figures: async (...asked) => (await import('./figures.ts')).bookFigures(...asked),
     desk: async () => (await import('./desk.ts')).desk,
   },
   jobs: [

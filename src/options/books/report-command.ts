@@ -1,11 +1,19 @@
 /** `books report`: how each day of a month agrees with own books. */
 import type { Command } from 'commander';
-import { answer, collect, type CommandOutput, type StoreWork } from '../../cli/context.ts';
+import { answer, collect } from '../../cli/context.ts';
 import { currenciesOf, merchantNoFlag, monthFlag } from '../../cli/flags.ts';
 import { lines, longTable } from '../../cli/output/text.ts';
-import type { BookFigures } from '../../ledger/own-books.ts';
 import { grouped } from '../../ledger/money.ts';
+import { BOOK_FIGURES, type BookFigures } from '../../ledger/own-books.ts';
 import { UsageError } from '../../run/verdict/exit-codes.ts';
+
+const HELP = `
+Each figure is the sum from the first entry to the end of the day. An entry whose counterpart has a later day is only there until
+then. The first day shown includes all days before.
+
+Examples:
+  daybook books report --month 2026-03 --merchant M1
+  daybook books report --month 2026-03 --merchant M1 --csv > march.csv`;
 
 interface ReportFlags {
   readonly month: string;
@@ -24,13 +32,8 @@ export function addReportCommand(books: Command): void {
     .description(
       'how each day of a month agrees with own books: ledger - own = only in ledger - only in own + differences',
     )
-    .addHelpText(
-      'after',
-      '\nEach figure is the sum from the first entry to the end of the day. An entry whose counterpart has a later day is only there until\n' +
-        'then. The first day shown includes all days before.\n\nExamples:\n  daybook books report --month 2026-03 --merchant M1\n' +
-        '  daybook books report --month 2026-03 --merchant M1 --csv > march.csv',
-    )
-    .action((flags: ReportFlags, self: Command) => answer(self, (store) => report(flags, self, store)));
+    .addHelpText('after', HELP)
+    .action(report);
 }
 
 interface Row extends BookFigures {
@@ -38,61 +41,53 @@ interface Row extends BookFigures {
   readonly currency: string;
 }
 
-const FIGURES = {
-  ledger: ({ ledger }: Row) => ledger,
-  own_books: ({ book }: Row) => book,
-  matched: ({ matched }: Row) => matched,
-  only_in_ledger: ({ onlyThere }: Row) => onlyThere,
-  only_in_own_books: ({ onlyHere }: Row) => onlyHere,
-  differences: ({ difference }: Row) => difference,
-};
+const FIGURES = Object.entries(BOOK_FIGURES);
 
-async function report(flags: ReportFlags, self: Command, { db }: StoreWork): Promise<CommandOutput | null> {
+async function report(flags: ReportFlags, self: Command): Promise<void> {
   const month = monthFlag(flags.month, '--month ');
   const merchantNo = merchantNoFlag('--merchant', flags.merchant);
   const currencies = currenciesOf(flags);
-  if (flags.csv === true && self.optsWithGlobals<{ json?: boolean }>().json === true)
-    throw new UsageError('--csv and --json are two forms: give one of them.');
-  const { ownBooks } = await import('./report.ts');
-  const accounts = (await ownBooks.counts(db, [merchantNo], month.to)).filter(
-    ({ currency }) => currencies === null || currencies.includes(currency),
-  );
-  const rows: Row[] = [];
-  for (const { currency } of accounts)
-    for (const figures of await ownBooks.figures(db, { merchantNo, currency }, month.from, month.to))
-      rows.push({ merchantNo, currency, ...figures });
-  if (flags.csv === true) {
-    const heads = ['merchant_no', 'currency', 'day', ...Object.keys(FIGURES)];
-    const cells = (row: Row) => [
-      quoted(row.merchantNo),
-      row.currency,
-      row.day,
-      ...Object.values(FIGURES).map((of) => of(row)),
-    ];
-    process.stdout.write([heads, ...rows.map(cells)].map((row) => `${row.join(',')}\r\n`).join(''));
-    return null;
-  }
-  const changed = accounts.filter(({ isChanged }) => isChanged).map(({ currency }) => currency);
-  return {
-    document: rows,
-    text:
-      rows.length === 0
-        ? `${merchantNo} has no entry of own books or of the ledger in ${month.name} that was matched`
-        : lines(
-            longTable(rows, {
+  const isCsv = flags.csv === true;
+  if (isCsv && self.optsWithGlobals<{ json?: boolean }>().json === true)
+    throw new UsageError('--csv and --json are two forms; give one of them.');
+  const { bookFigures } = await import('./figures.ts');
+  const { openCounts } = await import('./open.ts');
+  await answer(self, async ({ db }) => {
+    const accounts = (await openCounts(db, [merchantNo], month.to)).filter(
+      ({ currency }) => currencies === null || currencies.includes(currency),
+    );
+    const rows: Row[] = [];
+    for (const { currency } of accounts)
+      for (const figures of await bookFigures(db, { merchantNo, currency }, month.from, month.to))
+        rows.push({ merchantNo, currency, ...figures });
+    if (isCsv) {
+      const { csvText } = await import('../../statements/formats/csv.ts');
+      const heads = ['merchant_no', 'currency', 'day', ...FIGURES.map(([name]) => name)];
+      const cells = rows.map((row) => [
+        ...[row.merchantNo, row.currency, row.day],
+        ...FIGURES.map(([, key]) => row[key]),
+      ]);
+      process.stdout.write(csvText([heads, ...cells]));
+      return null;
+    }
+    const changed = accounts.filter(({ isChanged }) => isChanged).map(({ currency }) => currency);
+    const columns = FIGURES.map(([name, key]) => [
+      `>${name.replaceAll('_', ' ')}`,
+      (row: Row) => grouped(row[key]),
+    ]);
+    return {
+      document: rows,
+      text: lines(
+        rows.length === 0
+          ? `${merchantNo} has no entry of own books or of the ledger in ${month.name} that was matched`
+          : longTable(rows, {
               currency: ({ currency }) => currency,
               day: ({ day }) => day,
-              ...Object.fromEntries(
-                Object.entries(FIGURES).map(([name, of]) => [
-                  `>${name.replaceAll('_', ' ')}`,
-                  (row: Row) => grouped(of(row)),
-                ]),
-              ),
+              ...Object.fromEntries(columns),
             }),
-            changed.length > 0 &&
-              `\nown books in ${changed.join(', ')} changed since they were matched: \`daybook books match\` takes that in`,
-          ),
-  };
+        changed.length > 0 &&
+          `\nown books in ${changed.join(', ')} changed since they were matched: \`daybook books match\` takes that in`,
+      ),
+    };
+  });
 }
-
-const quoted = (text: string): string => (/[",]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);

@@ -6,7 +6,7 @@ import { addAmounts, subtractAmounts } from '../../ledger/money.ts';
 import type { MerchantNames } from '../../ledger/names.ts';
 import { instantText } from '../../ledger/wall-time.ts';
 import { part } from '../all.ts';
-import type { BookFigures } from '../../ledger/own-books.ts';
+import { BOOK_FIGURES, type BookFigures } from '../../ledger/own-books.ts';
 import type { ObjectStore } from '../../objects/object-store.ts';
 import { provenBalances } from '../../run/proven.ts';
 import { columnsOfMonth, rowsOfMonth } from '../../statements/account-month.ts';
@@ -279,12 +279,10 @@ interface BookedDay {
 const OWN_BOOK_CELLS: Cells<BookedDay> = [
   ['currency', ({ currency }) => text(currency)],
   ['day', ({ figures }) => ({ kind: 'day', text: figures.day })],
-  ['ledger', ({ figures }) => amount(figures.ledger)],
-  ['own_books', ({ figures }) => amount(figures.book)],
-  ['matched', ({ figures }) => amount(figures.matched)],
-  ['only_in_ledger', ({ figures }) => amount(figures.onlyThere)],
-  ['only_in_own_books', ({ figures }) => amount(figures.onlyHere)],
-  ['differences', ({ figures }) => amount(figures.difference)],
+  ...Object.entries(BOOK_FIGURES).map(([name, key]): Cells<BookedDay>[number] => [
+    name,
+    ({ figures }) => amount(figures[key]),
+  ]),
 ];
 
 interface Change {

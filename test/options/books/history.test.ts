@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { bookFigures } from '../../../src/options/books/figures.ts';
-import { joinByHand, releaseMatch } from '../../../src/options/books/decided.ts';
+import { joinByHand, releaseMatch } from '../../../src/options/books/decide.ts';
 import { matchBooks, matchIn } from '../../../src/options/books/match.ts';
 import type { MatchRules } from '../../../src/options/books/types.ts';
 import { recordAuditEvent } from '../../../src/store/audit.ts';
@@ -152,8 +152,8 @@ async function decide(below: Random['below'], number: () => string): Promise<voi
         ${below(3) === 0}
       FROM book_entry AS own, ledger_entry AS ledger WHERE own.id = ${row.id} AND batch_no = ${row.batchNo} RETURNING id`;
       const taken = await joinByHand(trx, { matchId: made!.id, merchantNo: MERCHANT_NO }, [
-        { batchNo: row.batchNo },
-        { bookEntryId: row.id },
+        { number: row.batchNo, bookEntryId: null },
+        { number: '', bookEntryId: row.id },
       ]);
       if (taken < 2) throw new RangeError('taken');
     })
@@ -166,7 +166,7 @@ async function releaseOne(of: Random['of']): Promise<void> {
   const rows = await rowsOf(db)<{
     id: number;
   }>`SELECT id FROM book_match WHERE rule = 'by-hand' ORDER BY id`;
-  if (rows.length > 0) await db.transaction().execute((trx) => releaseMatch(trx, of(rows).id));
+  if (rows.length > 0) await db.transaction().execute((trx) => releaseMatch(trx, MERCHANT_NO, of(rows).id));
 }
 
 /** The sums of both sides to the end of a day, made of the entries alone. */

@@ -146,10 +146,14 @@ test('what cannot be matched is refused, and changes nothing', async () => {
     ['--ledger', '2'],
     ['--ledger', '2', '--own', '2'],
   ];
-  expect(await refused('accept', ...ofM1)).toContain('name the entries');
+  expect(await refused('accept', ...ofM1)).toContain('no entry is named');
   expect(await refused('accept', ...ofM1, ...entryOf)).toContain('entries of both sides');
-  expect(await refused('accept', ...ofM1, '--ledger', 'X', '--own', '2')).toContain('has no entry X');
-  expect(await refused('accept', ...ofM1, '--ledger', '2', '--own', 'X')).toContain('has an entry X');
+  expect(await refused('accept', ...ofM1, '--ledger', 'X', '--own', '2')).toContain(
+    'the ledger of M1: no entry X',
+  );
+  expect(await refused('accept', ...ofM1, '--ledger', '2', '--own', 'X')).toContain(
+    'own books of M1: no entry X',
+  );
   expect(await refused('accept', ...ofM1, '--ledger', '1', '--own', '2')).toContain('in match');
   expect(await refused('writeoff', ...ofM1, ...both, '--type', 'fee', '--note', 'x')).toContain(
     'nothing to write off',
@@ -275,8 +279,8 @@ test('an answer whose entries have changed since is refused', async () => {
   await writeLedger(database.db, [entry('1 1 10')]);
   await matched();
   expect(await refused('accept', answers[0]!.id, ...ofM1)).toContain('is no answer now');
-  expect(await refused('accept', 'nonsense', ...ofM1)).toContain('is no answer of a proposal');
-  expect(await refused('accept', answers[0]!.id, ...ofM1, '--own', '7')).toContain('not both');
+  expect(await refused('accept', 'nonsense', ...ofM1)).toContain('is no answer now');
+  expect(await refused('accept', answers[0]!.id, ...ofM1, '--own', '7')).toContain('name one or the other');
 });
 
 test('a month is reported day by day, as text, JSON and CSV, with the difference explained', async () => {

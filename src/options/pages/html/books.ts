@@ -1,6 +1,6 @@
 /** The pages of own books: what is unmatched of each account, and the page on which people decide about an account's entries. */
 import type { Account, BusinessDay } from '../../../ledger/entry.ts';
-import { compareAmounts } from '../../../ledger/money.ts';
+import { addAmounts, compareAmounts, subtractAmounts } from '../../../ledger/money.ts';
 import type {
   BookFigures,
   ListedMatch,
@@ -9,12 +9,17 @@ import type {
   Proposed,
   UnmatchedCount,
 } from '../../../ledger/own-books.ts';
+import { isSamePerson } from '../../../ledger/text.ts';
 import { booksAddress, entryAddress } from './addresses.ts';
 import { html, when, type Html, type Part } from './html.ts';
-import { dayTime, link, table } from './parts.ts';
+import { accountPart } from './names.ts';
+import { dayTime, link, scrolling, table, type Column } from './parts.ts';
 import { page, saidPart, type Said, type View } from './view.ts';
 
-/** `mapping` is what was typed before. */
+const isOperator = ({ person }: View): boolean => person?.role === 'operator';
+const isZero = (amount: string): boolean => compareAmounts(amount, '0') === 0;
+
+/** `mapping` is what was typed before, or an example. */
 export function booksPage(
   view: View,
   counts: readonly UnmatchedCount[],
@@ -23,179 +28,249 @@ export function booksPage(
   const { books } = view.texts;
   return page(view, {
     title: books.title,
-    section: null,
-    content: html`<h1 id="list">${books.title}</h1>
+    section: 'status',
+    content: html`<p class="up">${link('/status', view.texts.status.title)}</p>
+      <h1 id="list">${books.title}</h1>
       <p class="soft">${books.about}</p>
       ${saidPart(view, said)}
       ${
         counts.length === 0
           ? html`<p>${books.none}</p>`
           : table({ by: 'list' }, counts, [
-              [books.account, (one) => link(booksAddress(one), `${one.merchantNo} ${one.currency}`), 'name'],
-              [books.onlyThere, ({ ledger }) => ledger, 'number'],
-              [books.onlyHere, ({ book }) => book, 'number'],
+              [books.account, (one) => accountPart(view, one, booksAddress(one)), 'name'],
+              [books.state, (one) => statePart(view, one), 'line'],
+              [books.onlyThere, ({ ledger }) => view.format.count(ledger), 'number'],
+              [books.onlyHere, ({ book }) => view.format.count(book), 'number'],
               [books.oldest, ({ oldest }) => oldest && dayTime(view, oldest), 'line'],
-              [books.waiting, ({ waiting }) => waiting, 'number'],
+              [books.waiting, ({ waiting }) => view.format.count(waiting), 'number'],
             ])
       }
-      ${when(view.person?.role === 'operator', () => importForm(view, mapping))}`,
+      ${when(isOperator(view), () => importForm(view, mapping))}`,
   });
+}
+
+/** Whether all is matched. */
+function statePart({ texts: { books } }: View, { ledger, book, isChanged }: UnmatchedCount): Html {
+  if (isChanged) return html`<span class="s explained">${books.notMatched}</span>`;
+  return ledger + book === 0
+    ? html`<span class="s proven">${books.agrees}</span>`
+    : html`<span class="s broken">${books.open}</span>`;
 }
 
 export interface BookShown {
   readonly account: Account;
+  readonly counts: UnmatchedCount;
+  /** The newest day first. */
   readonly figures: readonly BookFigures[];
-  readonly isChanged: boolean;
   readonly open: readonly OpenEntry[];
   readonly hasMore: boolean;
   readonly proposals: readonly Proposed[];
   readonly matches: readonly ListedMatch[];
   readonly said: Said | null;
   /** What was typed and chosen in a form that was checked or refused. */
-  readonly typed: TypedInBooks;
+  readonly typed: { readonly chosen: readonly string[]; readonly type: string; readonly note: string };
   /** Who may be responsible; null where others than those named may be, too. */
   readonly operators: readonly string[] | null;
   readonly today: BusinessDay;
 }
 
-export interface TypedInBooks {
-  readonly chosen: readonly string[];
-  readonly type: string;
-  readonly note: string;
-}
-
-export const NOT_TYPED: TypedInBooks = { chosen: [], type: '', note: '' };
-
 export function bookPage(view: View, shown: BookShown): string {
   const { books } = view.texts;
-  const { account } = shown;
+  const { account, counts, said } = shown;
   return page(view, {
     title: `${books.title}: ${account.merchantNo} ${account.currency}`,
-    section: null,
+    section: 'status',
     content: html`<p class="up">${link('/books', books.title)}</p>
-      <h1>${account.merchantNo} ${account.currency}</h1>
-      ${saidPart(view, shown.said)} ${when(shown.isChanged, () => html`<p>${books.changed}</p>`)}
-      ${figuresPart(view, shown)} ${proposalsPart(view, shown)} ${unmatchedPart(view, shown)}
-      ${matchesPart(view, shown)}`,
+      <h1>${accountPart(view, account)} ${statePart(view, counts)}</h1>
+      ${saidPart(view, said)} ${when(counts.isChanged, () => html`<p>${books.changed}</p>`)}
+      ${sumPart(view, shown)} ${when(shown.proposals.length > 0, () => proposalsPart(view, shown))}
+      ${unmatchedPart(view, shown)} ${matchesPart(view, shown)} ${figuresPart(view, shown)}`,
   });
+}
+
+/** The newest day as the sum that it is: what the two sides differ by, and what explains it. */
+function sumPart(view: View, { figures: [last], counts, account }: BookShown): Part {
+  if (last === undefined) return null;
+  const { texts, format } = view;
+  const { books } = texts;
+  const row = (name: Part, amount: string, className: string | null = null): Html =>
+    html`<tr class="${className}">
+      <th scope="row">${name}</th>
+      <td class="n">${format.amount(amount)}</td>
+    </tr> `;
+  const counted = (name: string, count: number): Html =>
+    html`${name} <span class="soft">${books.entries(count, format.count(count))}</span>`;
+  const explained = addAmounts(subtractAmounts(last.onlyThere, last.onlyHere), last.difference);
+  return scrolling(
+    { label: books.sum },
+    html`<table class="sum">
+      <caption>
+        ${books.sumTo(account.currency)} ${dayTime(view, last.day)}
+      </caption>
+      <tbody>
+        ${row(books.ledger, last.ledger)} ${row(html`− ${books.book}`, last.book)}
+        ${row(books.difference, subtractAmounts(last.ledger, last.book), 'total')}
+        ${row(counted(books.onlyThere, counts.ledger), last.onlyThere)}
+        ${row(counted(`− ${books.onlyHere}`, counts.book), last.onlyHere)}
+        ${row(`+ ${books.differences}`, last.difference)} ${row(books.explained, explained, 'total')}
+      </tbody>
+    </table>`,
+  );
 }
 
 function figuresPart(view: View, { figures }: BookShown): Html {
   const { texts, format } = view;
   const { books } = texts;
-  const isEven = ({ onlyThere, onlyHere, difference }: BookFigures): boolean =>
-    [onlyThere, onlyHere, difference].every((amount) => compareAmounts(amount, '0') === 0);
+  const isEven = ({ onlyThere, onlyHere }: BookFigures): boolean => isZero(onlyThere) && isZero(onlyHere);
+  const amounts = ['ledger', 'book', 'matched', 'onlyThere', 'onlyHere', 'difference'] as const;
   return html`<h2 id="figures">${books.figures}</h2>
     <p class="soft">${books.figuresAbout}</p>
     ${table({ by: 'figures' }, figures, [
       [books.day, ({ day }) => dayTime(view, day), 'nameLine'],
-      [books.ledger, ({ ledger }) => format.amount(ledger), 'number'],
-      [books.book, ({ book }) => format.amount(book), 'number'],
-      [books.matched, ({ matched }) => format.amount(matched), 'number'],
-      [books.onlyThere, ({ onlyThere }) => format.amount(onlyThere), 'number'],
-      [books.onlyHere, ({ onlyHere }) => format.amount(onlyHere), 'number'],
-      [books.differences, ({ difference }) => format.amount(difference), 'number'],
-      [null, (one) => when(isEven(one), () => html`<span class="s proven">${books.agrees}</span>`), 'line'],
+      [
+        books.state,
+        (one) =>
+          isEven(one)
+            ? html`<span class="s proven">${books.agrees}</span>`
+            : html`<span class="s broken">${books.open}</span>`,
+        'line',
+      ],
+      ...amounts.map((key): Column<BookFigures> => [
+        key === 'difference' ? books.differences : books[key],
+        (one) => format.amount(one[key]),
+        'number',
+      ]),
     ])}`;
 }
 
-const formOf = (view: View, { account }: BookShown, content: Part, more: Part = null): Html =>
-  html`<form method="post" action="${booksAddress(account)}" ${more}>
+const formOf = (view: View, { account }: BookShown, content: Part): Html =>
+  html`<form method="post" action="${booksAddress(account)}">
     <input type="hidden" name="form_token" value="${view.formToken}" />${content}
   </form>`;
 
-const entryText = (
-  view: View,
-  { book, side, number, day, amount }: Pick<MatchEntry, 'book' | 'side' | 'number' | 'day' | 'amount'>,
-): Html =>
-  html`${book ?? view.texts.books.sides[side]} <strong>${number}</strong>, ${dayTime(view, day)},
-    ${view.format.amount(amount)}`;
+type Shown = ListedMatch['entries'][number];
 
-const listed = (view: View, entries: ListedMatch['entries']): Part =>
-  entries.map((one, nth) => html`${nth === 0 ? null : html`<br />`}${entryText(view, one)}`);
+/** Entries of one side and, in a column next to it, their amounts, a line each. */
+function sideColumns<Row>(
+  view: View,
+  side: MatchEntry['side'],
+  entriesOf: (row: Row) => readonly Shown[],
+): Column<Row>[] {
+  const { books } = view.texts;
+  const lines = (row: Row, of: (entry: Shown) => Part): Part =>
+    entriesOf(row)
+      .filter((one) => one.side === side)
+      .map((one, nth) => [when(nth > 0, () => html`<br />`), of(one)]);
+  const name = ({ number, day, book }: Shown): Part => [
+    number,
+    ', ',
+    dayTime(view, day),
+    book && ` (${book})`,
+  ];
+  return [
+    [side === 'ledger' ? books.ledger : books.book, (row) => lines(row, name), 'line'],
+    [books.amount, (row) => lines(row, ({ amount }) => view.format.amount(amount)), 'number'],
+  ];
+}
+
+const differenceOf = (entries: readonly Shown[]): string =>
+  entries.reduce(
+    (sum, { side, amount }) => (side === 'ledger' ? addAmounts : subtractAmounts)(sum, amount),
+    '0',
+  );
+
+/** The name of the answers to a proposal, of which one is chosen. */
+export const answerName = (nth: number): string => `answer${nth}`;
 
 function proposalsPart(view: View, shown: BookShown): Html {
   const { books } = view.texts;
-  const isOperator = view.person?.role === 'operator';
-  const answerOf = (id: string, entries: readonly MatchEntry[]): Html =>
-    isOperator
-      ? html`<p>
-          <label><input type="radio" name="answer" value="${id}" required /> ${listed(view, entries)}</label>
-        </p>`
-      : html`<p>${listed(view, entries)}</p>`;
+  const proposal = ({ reason, answers }: Proposed, nth: number): Html => {
+    const choice = ({ id, entries }: Proposed['answers'][number]): Html =>
+      html`<input
+        type="radio"
+        name="${answerName(nth)}"
+        value="${id}"
+        aria-label="${books.answer(entries.map(({ number }) => number))}"
+      />`;
+    return html`<h3 id="proposal${nth}">${reason}</h3>
+      ${table({ by: `proposal${nth}` }, answers, [
+        ...(isOperator(view) ? ([[books.choose, choice, 'line']] as const) : []),
+        ...sideColumns<Proposed['answers'][number]>(view, 'ledger', ({ entries }) => entries),
+        ...sideColumns<Proposed['answers'][number]>(view, 'book', ({ entries }) => entries),
+        [books.difference, ({ entries }) => view.format.amount(differenceOf(entries)), 'number'],
+      ])}`;
+  };
+  const all = shown.proposals.map(proposal);
   return html`<h2>${books.proposals}</h2>
-    ${when(shown.proposals.length === 0, () => html`<p>${books.noProposal}</p>`)}
-    ${shown.proposals.map(({ reason, answers }) => {
-      const choices = html`<fieldset>
-        <legend>${reason}</legend>
-        ${answers.map(({ id, entries }) => answerOf(id, entries))}
-        ${when(isOperator, () => html`<p><button class="main" name="step" value="accept">${books.accept}</button></p>`)}
-      </fieldset>`;
-      return isOperator ? formOf(view, shown, choices) : choices;
-    })}`;
+    <p class="soft">${books.proposalsAbout}</p>
+    ${
+      isOperator(view)
+        ? formOf(
+            view,
+            shown,
+            html`${all}
+              <p><button class="main" name="step" value="accept">${books.accept}</button></p>`,
+          )
+        : all
+    }`;
 }
 
 /** An entry as the value of its box. */
-export const boxOf = ({ side, book, number }: Pick<MatchEntry, 'side' | 'book' | 'number'>): string =>
-  JSON.stringify(side === 'ledger' ? [number] : [number, book]);
+export const boxOf = ({ book, number }: Pick<MatchEntry, 'book' | 'number'>): string =>
+  book === null ? `ledger:${number}` : `own:${book}:${number}`;
 
 function unmatchedPart(view: View, shown: BookShown): Html {
-  const { texts, format, person } = view;
+  const { texts, format } = view;
   const { books } = texts;
   const { open, typed, account } = shown;
+  const heading = html`<h2 id="unmatched">${books.unmatched}</h2>`;
   if (open.length === 0)
-    return html`<h2>${books.unmatched}</h2>
+    return html`${heading}
       <p>${books.noUnmatched}</p>`;
-  const isOperator = person?.role === 'operator';
-  const box = (one: OpenEntry): Part => {
-    const value = boxOf(one);
-    const isChosen = typed.chosen.includes(value);
-    return html`<input
+  const box = (one: OpenEntry): Html =>
+    html`<input
       type="checkbox"
       name="entry"
-      value="${value}"
+      value="${boxOf(one)}"
       aria-label="${books.choose} ${one.number}"
-      ${isChosen ? html` checked` : null}
+      ${when(typed.chosen.includes(boxOf(one)), () => html` checked`)}
     />`;
-  };
+  const amountOf = (side: OpenEntry['side']) => (one: OpenEntry) =>
+    when(one.side === side, () => format.amount(one.amount));
+  const owner = ({ owner: name, dueOn }: OpenEntry): Part => [
+    name,
+    when(dueOn !== null, () => html`, ${books.due} ${dayTime(view, dueOn!)}`),
+  ];
+  const state = ({ matchRule }: OpenEntry): Part =>
+    when(
+      matchRule !== null,
+      () => html`<strong>${matchRule === 'apart' ? books.rules.apart : books.waits}</strong> `,
+    );
   const rows = table({ by: 'unmatched' }, open, [
-    ...(isOperator ? ([[books.choose, box, 'line']] as const) : []),
+    ...(isOperator(view) ? ([[books.choose, box, 'line']] as const) : []),
     [
       books.number,
-      ({ side, number }) =>
-        side === 'ledger' ? link(entryAddress(account.merchantNo, number), number) : number,
+      ({ book, number }) =>
+        book === null ? link(entryAddress(account.merchantNo, number), number) : `${number} (${book})`,
       'nameId',
     ],
-    [books.side, ({ side, book }) => book ?? books.sides[side], 'line'],
     [books.day, ({ day }) => dayTime(view, day), 'line'],
-    [books.amount, ({ amount }) => format.amount(amount), 'number'],
-    [books.age, ({ ageDays }) => books.days(ageDays), 'line'],
-    [
-      books.owner,
-      ({ owner, dueOn }) =>
-        html`${owner}${when(dueOn !== null, () => html`, ${books.due} ${dayTime(view, dueOn!)}`)}`,
-      'line',
-    ],
-    [
-      books.reference,
-      ({ reference, matchRule }) =>
-        matchRule === null
-          ? reference
-          : [matchRule === 'apart' ? books.rules.apart : books.waits, ' ', reference],
-      'wide',
-    ],
+    [books.onlyThere, amountOf('ledger'), 'number'],
+    [books.onlyHere, amountOf('book'), 'number'],
+    [books.age, ({ ageDays }) => books.days(ageDays), 'number'],
+    [books.owner, owner, 'line'],
+    [books.reference, (one) => [state(one), one.reference], 'wide'],
   ]);
-  return html`<h2 id="unmatched">${books.unmatched}</h2>
-    ${when(shown.hasMore, () => html`<p>${books.shownFirst(open.length)}</p>`)}
-    ${isOperator ? formOf(view, shown, [rows, decisionFields(view, shown)]) : rows}`;
+  return html`${heading} ${when(shown.hasMore, () => html`<p>${books.shownFirst(open.length)}</p>`)}
+  ${isOperator(view) ? formOf(view, shown, [rows, decisionFields(view, shown)]) : rows}`;
 }
 
-function decisionFields({ texts: { books } }: View, { typed, operators, today }: BookShown): Html {
+function decisionFields({ texts: { books } }: View, { typed, operators, today, proposals }: BookShown): Html {
   const person =
     operators === null
       ? html`<input id="to" name="to" />`
       : html`<select id="to" name="to">
-          <option value=""></option>
+          <option value="">${books.me}</option>
           ${operators.map((name) => html`<option>${name}</option>`)}
         </select>`;
   return html`<p>
@@ -206,60 +281,80 @@ function decisionFields({ texts: { books } }: View, { typed, operators, today }:
       <label for="note">${books.note}</label
       ><textarea id="note" name="note" rows="2" maxlength="1000">${typed.note}</textarea>
     </p>
-    <p>
+    <p class="bar">
       <button name="step" value="check">${books.check}</button>
-      <button name="step" value="match" class="main">${books.match}</button>
+      <button name="step" value="match" ${when(proposals.length === 0, () => html`class="main"`)}>
+        ${books.match}
+      </button>
       <button name="step" value="writeoff">${books.writeOff}</button>
     </p>
-    <p><label for="to">${books.to}</label>${person}</p>
-    <p><label for="due">${books.dueOn}</label><input id="due" name="due" type="date" min="${today}" /></p>
-    <p><button name="step" value="assign">${books.assign}</button></p>`;
+    <details>
+      <summary>${books.assignTitle}</summary>
+      <p><label for="to">${books.to}</label>${person}</p>
+      <p><label for="due">${books.dueOn}</label><input id="due" name="due" type="date" min="${today}" /></p>
+      <p><button name="step" value="assign">${books.assign}</button></p>
+    </details>`;
 }
 
 function matchesPart(view: View, shown: BookShown): Part {
-  const { texts, person } = view;
+  const { texts, person, format } = view;
   const { books } = texts;
   if (shown.matches.length === 0) return null;
+  const waits = ({ waitsForApproval, rule }: ListedMatch): boolean => waitsForApproval && rule !== 'apart';
+  const undo = ({ id }: ListedMatch): Html =>
+    html`<details>
+      <summary aria-label="${books.undoOne(id)}">${books.undo}</summary>
+      <p>
+        <label for="note${id}">${books.reason}</label
+        ><input id="note${id}" name="note" maxlength="1000" size="16" />
+      </p>
+      <p><button name="step" value="undo">${books.undo}</button></p>
+    </details>`;
   const forms = (match: ListedMatch): Html =>
-    formOf(
-      view,
-      shown,
-      html`<input type="hidden" name="match" value="${match.id}" />
-        <label>${books.reason} <input name="note" maxlength="1000" size="12" /></label>
-        <button name="step" value="undo" aria-label="${books.undoOne(match.id)}">${books.undo}</button>
-        ${when(match.waitsForApproval && match.rule !== 'apart', () => html`<button name="step" value="approve" aria-label="${books.approveOne(match.id)}">${books.approve}</button>`)}`,
-      html`class="line"`,
-    );
+    formOf(view, shown, [
+      html`<input type="hidden" name="match" value="${match.id}" />`,
+      when(
+        waits(match) && !isSamePerson(match.by ?? '', person!.name),
+        () =>
+          html`<button name="step" value="approve" aria-label="${books.approveOne(match.id)}">
+            ${books.approve}
+          </button>`,
+      ),
+      undo(match),
+    ]);
+  const made = (match: ListedMatch): Part => [
+    books.rules[match.rule],
+    when(match.by !== null, () => `, ${match.by}`),
+    when(waits(match), () => html`, <strong class="s explained">${books.waits}</strong>`),
+    when(match.note !== null, () => html`: <q>${match.note}</q>`),
+  ];
   return html`<h2 id="matches">${books.matches}</h2>
     ${table({ by: 'matches' }, shown.matches, [
       [books.number, ({ id }) => id, 'name'],
+      ...sideColumns<ListedMatch>(view, 'ledger', ({ entries }) => entries),
+      ...sideColumns<ListedMatch>(view, 'book', ({ entries }) => entries),
       [
-        books.rule,
-        ({ rule, by, note, waitsForApproval }) =>
-          html`${books.rules[rule]}${when(by !== null, () => html`, ${by}`)}${when(waitsForApproval && rule !== 'apart', () => html`, <strong>${books.waits}</strong>`)}${when(note !== null, () => html`: <q>${note}</q>`)}`,
-        'wide',
-      ],
-      [books.unmatched, ({ entries }) => listed(view, entries), 'line'],
-      [
-        books.differences,
-        ({ difference, differenceType }) =>
-          when(differenceType !== null, () => html`${view.format.amount(difference)} ${differenceType}`),
+        books.difference,
+        ({ difference, rule }) => when(rule !== 'apart', () => format.amount(difference)),
         'number',
       ],
-      ...(person?.role === 'operator' ? ([[null, forms, 'line']] as const) : []),
+      [books.type, ({ differenceType }) => differenceType, 'line'],
+      [books.rule, made, 'wide'],
+      ...(isOperator(view) ? ([[null, forms, 'line']] as const) : []),
     ])}`;
 }
 
 const importForm = (view: View, mapping: string): Html => {
   const { books } = view.texts;
   return html`<h2>${books.import}</h2>
+    <p class="soft">${books.importAbout}</p>
     <form method="post" action="/books" enctype="multipart/form-data">
       <input type="hidden" name="form_token" value="${view.formToken}" />
       <p>
         <label for="mapping">${books.mapping}</label
-        ><textarea id="mapping" name="mapping" rows="6" cols="40" required>${mapping}</textarea>
+        ><textarea id="mapping" name="mapping" rows="8" required>${mapping}</textarea>
       </p>
       <p><label for="file">${books.file}</label><input id="file" name="file" type="file" required /></p>
-      <p><button>${books.importButton}</button></p>
+      <p><button class="main">${books.importButton}</button></p>
     </form>`;
 };

@@ -1,25 +1,30 @@
 /** `/books` and `/books/MERCHANT/CURRENCY`: own books, and what people decide about their entries. */
 import { addDays } from '../../../ledger/business-day.ts';
-import type { Account } from '../../../ledger/entry.ts';
 import { ExpectedError } from '../../../ledger/ending.ts';
+import type { Account } from '../../../ledger/entry.ts';
 import { addAmounts, subtractAmounts } from '../../../ledger/money.ts';
-import type { Named, OpenEntry } from '../../../ledger/own-books.ts';
-import { mayBeOperator, namedOperators } from '../../../run/operators.ts';
+import type { DecidedMatch, Decision, Named, OpenEntry } from '../../../ledger/own-books.ts';
+import { namedOperators } from '../../../run/operators.ts';
 import { part } from '../../all.ts';
 import type { Deciding, OwnBooks } from '../../option.ts';
 import { booksAddress } from '../html/addresses.ts';
-import { bookPage, booksPage, boxOf, NOT_TYPED, type TypedInBooks } from '../html/books.ts';
+import { answerName, bookPage, booksPage, boxOf, type BookShown } from '../html/books.ts';
 import type { Said } from '../html/view.ts';
-import { isDay } from '../../../ledger/business-day.ts';
+import {
+  maySee,
+  PageRefusal,
+  withNames,
+  type Asked,
+  type DoForm,
+  type MakePage,
+  type PagesContext,
+} from './context.ts';
 import { accountIn } from './day.ts';
-import { maySee, PageRefusal, type Asked, type DoForm, type MakePage, type PagesContext } from './context.ts';
 
 const DAYS_SHOWN = 31;
 const OPEN_SHOWN_MAX = 200;
 const PROPOSALS_SHOWN_MAX = 20;
 const MATCHES_SHOWN_MAX = 30;
-const NOTE_CHARACTERS_MAX = 1_000;
-const TYPE = /^[\p{L}\p{N}][\p{L}\p{N} _-]{0,49}$/u;
 
 function ownBooks(): OwnBooks {
   const found = part('ownBooks');
@@ -27,211 +32,156 @@ function ownBooks(): OwnBooks {
   return found;
 }
 
+const decidingOf = ({ db, settings, now, zone }: PagesContext, { person, field }: Asked): Deciding => ({
+  ...{ db, settings, now: now(), zone, by: person.name, note: field('note')?.trim() || null },
+});
+
+/** Does what a form asks for; the page again, with what is in the way, where it cannot be done. */
+async function tried<Done extends Awaited<ReturnType<DoForm>>>(
+  act: () => Promise<Done>,
+  shown: (said: Said) => Promise<string>,
+): Promise<Done | { readonly refusedPage: string }> {
+  try {
+    return await act();
+  } catch (error) {
+    if (!(error instanceof ExpectedError)) throw error;
+    return { refusedPage: await shown({ text: error.message, isWrong: true }) };
+  }
+}
+
 export const showBooks: MakePage = (context, asked) => shownBooks(context, asked, null);
 
-const shownBooks = async (
-  { db }: PagesContext,
-  { view, person, field }: Asked,
-  said: Said | null,
-): Promise<string> =>
-  booksPage(view, await ownBooks().counts(db, person.merchants), { said, mapping: field('mapping') ?? '' });
+async function shownBooks(context: PagesContext, { view, person, field }: Asked, said: Said | null) {
+  const counts = await ownBooks().counts(context.db, person.merchants);
+  const named = await withNames(
+    context,
+    view,
+    counts.map(({ merchantNo }) => merchantNo),
+  );
+  const example = view.texts.books.mappingExample(counts[0]?.merchantNo ?? person.merchants?.[0] ?? 'NUMBER');
+  return booksPage(named, counts, { said, mapping: field('mapping') ?? example });
+}
 
 /** Imports a file. */
 export const doImport: DoForm = async (context, asked) => {
-  const { db, settings, now, zone } = context;
-  const { person, view } = asked;
   const desk = await ownBooks().desk();
+  const shown = (said: Said): Promise<string> => shownBooks(context, asked, said);
   const [file, mapping] = [asked.file('file'), asked.field('mapping')];
-  try {
-    if (file === null || mapping === null) throw new Refused(view.texts.books.fileMissing);
-    const event = { by: person.name, command: 'books import', note: file.name };
-    const deciding = { db, rules: settings.books, now: now(), event };
-    const isAllowed = (merchantNo: string): boolean => maySee(person, merchantNo);
-    const text = await desk.takeIn(deciding, { isAllowed, mapping, zone, ...file });
-    return { page: await shownBooks(context, asked, { text, isWrong: false }) };
-  } catch (error) {
-    if (!(error instanceof ExpectedError) && !(error instanceof Refused)) throw error;
-    return { refusedPage: await shownBooks(context, asked, { text: error.message, isWrong: true }) };
-  }
+  if (file === null || mapping === null)
+    return { refusedPage: await shown({ text: asked.view.texts.books.fileMissing, isWrong: true }) };
+  return tried(async () => {
+    const isAllowed = (merchantNo: string): boolean => maySee(asked.person, merchantNo);
+    const text = await desk.takeIn(decidingOf(context, asked), { isAllowed, mapping, ...file });
+    return { page: await shown({ text, isWrong: false }) };
+  }, shown);
 };
 
 export const showBook: MakePage = (context, asked) => {
   const { done } = asked.view.texts.books;
-  const given = asked.query('done');
-  const text =
-    given === 'assign'
-      ? done.assign(Number(asked.query('count') ?? 1))
-      : new Map(Object.entries(done)).get(given ?? '');
-  return shownBook(context, asked, typeof text === 'string' ? { text, isWrong: false } : null, NOT_TYPED);
+  const text = new Map<string, string>(Object.entries(done)).get(asked.query('done') ?? '');
+  return shownBook(context, asked, text === undefined ? null : { text, isWrong: false });
 };
 
-async function shownBook(
-  { db, settings }: PagesContext,
-  asked: Asked,
-  said: Said | null,
-  typed: TypedInBooks,
-): Promise<string> {
+async function shownBook(context: PagesContext, asked: Asked, said: Said | null): Promise<string> {
+  const { db, settings } = context;
   const account = accountIn(asked);
   const { merchantNo, currency } = account;
-  const { today } = asked;
+  const { today, field } = asked;
   const books = ownBooks();
   const counts = (await books.counts(db, [merchantNo])).find((one) => one.currency === currency);
   if (counts === undefined) throw new PageRefusal(404);
   const desk = await books.desk();
-  const filter = { merchants: [merchantNo], currencies: [currency], limit: OPEN_SHOWN_MAX + 1 };
-  const open = await desk.open(db, today, filter);
+  const open = await openOf(context, asked);
   const figures = await books.figures(db, account, '0001-01-01', addDays(today, DAYS_SHOWN));
   const proposals = await desk.proposed(db, { merchantNo, currency, rules: settings.books, today });
-  return bookPage(asked.view, {
-    ...{ account, said, typed, today, isChanged: counts.isChanged },
+  const typed = { chosen: asked.fields('entry'), type: field('type') ?? '', note: field('note') ?? '' };
+  return bookPage(await withNames(context, asked.view, [merchantNo]), {
+    ...{ account, said, typed, today, counts },
     figures: figures.slice(-DAYS_SHOWN).toReversed(),
     open: open.slice(0, OPEN_SHOWN_MAX),
     hasMore: open.length > OPEN_SHOWN_MAX,
     proposals: proposals.slice(0, PROPOSALS_SHOWN_MAX),
     matches: await desk.matches(db, account, MATCHES_SHOWN_MAX),
     operators: namedOperators(merchantNo, settings.access.roles),
-  });
+  } satisfies BookShown);
 }
 
-/** The page again, with what was wrong. */
-class Refused extends Error {
-  override readonly name = 'Refused';
+/** One more than is shown, if there are more. */
+async function openOf({ db }: PagesContext, asked: Asked): Promise<OpenEntry[]> {
+  const { merchantNo, currency } = accountIn(asked);
+  const filter = { merchants: [merchantNo], currencies: [currency], limit: OPEN_SHOWN_MAX + 1 };
+  return (await ownBooks().desk()).open(db, asked.today, filter);
 }
 
-export const doBook: DoForm = async (context, asked) => {
+export const doBook: DoForm = (context, asked) => {
   const account = accountIn(asked);
-  const typed: TypedInBooks = {
-    chosen: asked.fields('entry'),
-    ...{ type: asked.field('type')?.trim() ?? '', note: asked.field('note')?.trim() ?? '' },
-  };
-  try {
-    const done = await step(context, asked, account, typed);
-    if ('doneAt' in done) return done;
-    return { page: await shownBook(context, asked, { text: done.text, isWrong: false }, typed) };
-  } catch (error) {
-    if (!(error instanceof ExpectedError) && !(error instanceof Refused)) throw error;
-    return { refusedPage: await shownBook(context, asked, { text: error.message, isWrong: true }, typed) };
-  }
+  return tried(
+    async () => {
+      if (asked.field('step') === 'check') {
+        const text = await sumsText(context, asked);
+        return { page: await shownBook(context, asked, { text, isWrong: false }) };
+      }
+      const desk = await ownBooks().desk();
+      const deciding = decidingOf(context, asked);
+      let done = '';
+      for (const decision of decisionsIn(asked, account)) {
+        const { match } = await desk.decide(deciding, decision);
+        if (done !== 'waits') done = isWaiting(match) ? 'waits' : decision.step;
+      }
+      if (done !== '') return { doneAt: `${booksAddress(account)}?done=${done}` };
+      const said = { text: asked.view.texts.books.answerMissing, isWrong: true };
+      return { refusedPage: await shownBook(context, asked, said) };
+    },
+    (said) => shownBook(context, asked, said),
+  );
 };
 
-type Done = { readonly doneAt: string } | { readonly text: string };
+const isWaiting = (match: DecidedMatch | null): boolean =>
+  match !== null && match.waitsForApproval && match.rule !== 'apart';
 
-async function step(
-  context: PagesContext,
-  asked: Asked,
-  account: Account,
-  { chosen, type, note }: TypedInBooks,
-): Promise<Done> {
-  const { books } = asked.view.texts;
-  const { merchantNo } = account;
-  const which = asked.field('step') ?? '';
-  const desk = await ownBooks().desk();
-  if (note.length > NOTE_CHARACTERS_MAX) throw new Refused(books.noteLong(NOTE_CHARACTERS_MAX));
-  if (type !== '' && !TYPE.test(type)) throw new Refused(books.typeWrong);
-  const deciding = (command: string): Deciding => ({
-    ...{ db: context.db, rules: context.settings.books, now: context.now() },
-    event: { by: asked.person.name, command: `books ${command}`, note: note || undefined },
-  });
-  const doneAt = (done: string, count = 1): Done => ({
-    doneAt: `${booksAddress(account)}?done=${done}&count=${count}`,
-  });
-  const id = Number(/^\d{1,15}$/.exec(asked.field('match') ?? '')?.[0] ?? 0);
-  switch (which) {
-    case 'check':
-      return { text: await sumsText(context, asked, account, chosen) };
-    case 'accept': {
-      const match = await desk.accept(
-        deciding('accept'),
-        merchantNo,
-        asked.field('answer') ?? '',
-        type || null,
-      );
-      return doneAt(match.waitsForApproval ? 'waits' : 'match');
-    }
+/** One, or one for each proposal that is answered. Throws `PageRefusal` for what no form of ours sends. */
+function decisionsIn({ field, fields }: Asked, { merchantNo }: Account): Decision[] {
+  const step = field('step');
+  const type = field('type')?.trim() || null;
+  switch (step) {
+    case 'accept':
+      return Array.from({ length: PROPOSALS_SHOWN_MAX }, (_, nth) => field(answerName(nth)))
+        .filter((answer) => answer !== null)
+        .map((answer) => ({ step, merchantNo, answer, type }));
     case 'match':
-    case 'writeoff': {
-      const isWriteOff = which === 'writeoff';
-      if (isWriteOff && note === '') throw new Refused(books.noteMissing);
-      if (isWriteOff && type === '') throw new Refused(books.typeMissing);
-      const how = { differenceType: type || null, isWriteOff };
-      const match = await desk.match(
-        deciding(isWriteOff ? 'writeoff' : 'accept'),
-        namedOf(merchantNo, chosen),
-        how,
-      );
-      return doneAt(match.waitsForApproval ? 'waits' : which);
+    case 'writeoff':
+      return [{ step, merchantNo, entries: namedIn(fields('entry')), type }];
+    case 'assign': {
+      const [to, due] = [field('to')?.trim() || null, field('due')];
+      return [{ step, merchantNo, entries: namedIn(fields('entry')), to, due }];
     }
     case 'undo':
-      if (note === '') throw new Refused(books.noteMissing);
-      await desk.undo(deciding('undo'), id, merchantNo);
-      return doneAt('undo');
     case 'approve':
-      await desk.approve(deciding('approve'), id, merchantNo);
-      return doneAt('approve');
-    case 'assign': {
-      const event = { ...deciding('assign').event, assignment: assignmentIn(context, asked, merchantNo) };
-      return doneAt(
-        'assign',
-        await desk.assign({ ...deciding('assign'), event }, namedOf(merchantNo, chosen)),
-      );
-    }
+      return [{ step, merchantNo, id: Number(/^\d{1,15}$/.exec(field('match') ?? '')?.[0] ?? 0) }];
     default:
       throw new PageRefusal(400);
   }
 }
 
-/** The entries of the boxes. Throws `PageRefusal` for what no form of ours sends. */
-function namedOf(merchantNo: string, chosen: readonly string[]): Named {
-  const entries = chosen.map((box): unknown => {
-    try {
-      return JSON.parse(box);
-    } catch {
-      throw new PageRefusal(400);
-    }
+/** The entries of the boxes. */
+function namedIn(chosen: readonly string[]): Named {
+  const entries = chosen.map((box) => {
+    const [, book, number = ''] = /^(?:own:([^:]*)|ledger):(.+)$/su.exec(box) ?? [];
+    if (number === '') throw new PageRefusal(400);
+    return { book: book ?? null, number };
   });
-  if (!entries.every(isBox)) throw new PageRefusal(400);
   return {
-    merchantNo,
-    ledger: entries.flatMap(([number, book]) => (book === undefined ? [number] : [])),
-    own: entries.flatMap(([number, book]) => (book === undefined ? [] : [{ number, book }])),
+    ledger: entries.flatMap(({ book, number }) => (book === null ? [number] : [])),
+    own: entries.filter(({ book }) => book !== null),
   };
 }
 
-const isBox = (value: unknown): value is [number: string, book?: string] =>
-  Array.isArray(value) &&
-  (value.length === 1 || value.length === 2) &&
-  value.every((one) => typeof one === 'string');
-
 /** What the chosen entries add up to. */
-async function sumsText(
-  { db }: PagesContext,
-  { today, view }: Asked,
-  { merchantNo, currency }: Account,
-  chosen: readonly string[],
-): Promise<string> {
-  const desk = await ownBooks().desk();
-  const open = await desk.open(db, today, {
-    merchants: [merchantNo],
-    currencies: [currency],
-    limit: OPEN_SHOWN_MAX,
-  });
+async function sumsText(context: PagesContext, asked: Asked): Promise<string> {
+  const chosen = asked.fields('entry');
+  const open = (await openOf(context, asked)).filter((one) => chosen.includes(boxOf(one)));
   const sum = (side: OpenEntry['side']): string =>
-    open.reduce(
-      (total, one) =>
-        one.side === side && chosen.includes(boxOf(one)) ? addAmounts(total, one.amount) : total,
-      '0',
-    );
+    open.reduce((total, one) => (one.side === side ? addAmounts(total, one.amount) : total), '0');
   const [ledger, book] = [sum('ledger'), sum('book')];
-  return view.texts.books.sums(ledger, book, subtractAmounts(ledger, book));
-}
-
-function assignmentIn({ settings }: PagesContext, { field, person, today, view }: Asked, merchantNo: string) {
-  const { books } = view.texts;
-  const to = field('to')?.trim() ?? person.name;
-  if (to !== person.name && !mayBeOperator(to, merchantNo, settings.access.roles))
-    throw new Refused(books.noPerson);
-  const given = field('due');
-  const due = given !== null && isDay(given) ? given : null;
-  if (given !== null && (due === null || due < today)) throw new Refused(books.dueWrong);
-  return { to, due };
+  return asked.view.texts.books.sums(ledger, book, subtractAmounts(ledger, book));
 }

@@ -70,12 +70,12 @@ describe.skipIf(skipped)(skipped ? 'own books (skipped: no Chromium)' : 'own boo
       const answers = page.getByRole('radio');
       expect(await answers.count()).toBe(2);
       await answers.first().check();
-      await page.getByRole('button', { name: 'Match this' }).click();
-      await page.getByText('The entries are matched.').waitFor();
+      await page.getByRole('button', { name: 'Match the chosen answers' }).click();
+      await page.getByText('The chosen entries are matched.').waitFor();
       await page.getByRole('checkbox').first().check();
-      await page.getByLabel('Type of the difference').fill('error');
-      await page.getByLabel('Note, or reason of a write-off').fill('recorded twice');
-      await page.getByRole('button', { name: 'Check sums' }).click();
+      await page.getByLabel('Type of difference').fill('error');
+      await page.getByLabel('Note (the reason of a write-off)').fill('recorded twice');
+      await page.getByRole('button', { name: 'Add up' }).click();
       await page.getByText('Chosen: ledger 0').waitFor();
       expect(await page.getByRole('checkbox').first().isChecked()).toBe(true);
       await page.getByRole('button', { name: 'Write off' }).click();
