@@ -187,7 +187,7 @@ const foundOf = (trx: Trx, merchantNo: string, { ledger, own }: Named): Promise<
   trx,
 )<Found>`
   SELECT CASE WHEN entry.batch_no IS NULL THEN 'book' ELSE 'ledger' END AS side, coalesce(entry.batch_no, own.number) AS number,
-    own.book, own.id AS "bookEntryId", entry.currency, trim_scale(entry.amount) AS amount, entry.match_id AS "matchId", made.rule,
+    own.book, own.id AS "bookEntryId", entry.currency, entry.amount, entry.match_id AS "matchId", made.rule,
     CASE WHEN entry.batch_no IS NULL THEN own.withdrawn_import_id IS NOT NULL OR (own.amount, own.day) <> (entry.amount, entry.day)
       ELSE ledger.vanished_at IS NOT NULL OR coalesce(ledger.credit, -ledger.debit) <> entry.amount
     END AS "isChanged"
@@ -204,7 +204,7 @@ const foundOf = (trx: Trx, merchantNo: string, { ledger, own }: Named): Promise<
 /** Throws `DecisionRefused` where there is no such match, or it is not the merchant's; null: of any merchant. */
 async function matchOf(db: Db, id: number, merchantNo: string | null = null): Promise<DecidedMatch> {
   const [found] = await rowsOf(db)<DecidedMatch>`
-    SELECT book_match.id, merchant_no AS "merchantNo", currency, rule, trim_scale(difference) AS difference,
+    SELECT book_match.id, merchant_no AS "merchantNo", currency, rule, difference,
       difference_type AS "differenceType", waits_for_approval AS "waitsForApproval", by_whom AS by, note
     FROM book_match LEFT JOIN audit_event ON audit_event.id = audit_event_id WHERE book_match.id = ${id}`;
   if (found !== undefined && (merchantNo ?? found.merchantNo) === found.merchantNo) return found;

@@ -40,7 +40,7 @@ export const openEntries = (db: Db, today: BusinessDay, filter: OpenFilter): Pro
   const { side, from, to, olderThan, limit, after } = filter;
   return rowsOf(db)<OpenEntry>`
     SELECT entry.merchant_no AS "merchantNo", entry.currency, ${SIDE} AS side, coalesce(entry.batch_no, own.number) AS number,
-      own.book, entry.day, trim_scale(entry.amount) AS amount, coalesce(own.reference, '') AS reference,
+      own.book, entry.day, entry.amount, coalesce(own.reference, '') AS reference,
       coalesce(own.type, ledger.transaction_type, '') AS type, ${today}::date - entry.day AS "ageDays",
       last.assigned_to AS owner, last.due_on AS "dueOn", entry.match_id AS "matchId", entry.rule AS "matchRule", ${PLACE} AS place
     FROM ${openRows(filter)} AS entry
@@ -81,10 +81,10 @@ export const listMatches = (
   limit: number,
 ): Promise<ListedMatch[]> =>
   rowsOf(db)<ListedMatch>`
-    SELECT made.id, made.merchant_no AS "merchantNo", made.currency, made.rule, trim_scale(made.difference) AS difference,
+    SELECT made.id, made.merchant_no AS "merchantNo", made.currency, made.rule, made.difference,
       made.difference_type AS "differenceType", made.waits_for_approval AS "waitsForApproval", by_whom AS by, note, (
         SELECT json_agg(json_build_object('side', CASE WHEN entry.batch_no IS NULL THEN 'book' ELSE 'ledger' END, 'number',
-          coalesce(entry.batch_no, own.number), 'book', own.book, 'day', entry.day, 'amount', trim_scale(entry.amount)::text) ORDER BY entry.day)
+          coalesce(entry.batch_no, own.number), 'book', own.book, 'day', entry.day, 'amount', entry.amount::text) ORDER BY entry.day)
         FROM book_match_entry AS entry LEFT JOIN book_entry AS own ON own.id = entry.book_entry_id WHERE entry.match_id = made.id
       ) AS entries
     FROM (

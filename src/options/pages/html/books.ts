@@ -74,9 +74,13 @@ export interface BookShown {
   readonly today: BusinessDay;
 }
 
-export function bookPage(view: View, shown: BookShown): string {
-  const { books } = view.texts;
-  const { account, counts, said } = shown;
+export function bookPage(given: View, shown: BookShown): string {
+  const { books } = given.texts;
+  const { account, counts, said, figures } = shown;
+  const none = subtractAmounts(figures[0]?.ledger ?? '0', figures[0]?.ledger ?? '0');
+  // With as many decimals as the account's figures, so that columns of amounts are aligned.
+  const amount = (exact: string): string => given.format.amount(addAmounts(exact, none));
+  const view = { ...given, format: { ...given.format, amount } };
   return page(view, {
     title: `${books.title}: ${account.merchantNo} ${account.currency}`,
     section: 'status',
@@ -84,7 +88,7 @@ export function bookPage(view: View, shown: BookShown): string {
       <h1>${accountPart(view, account)} ${statePart(view, counts)}</h1>
       ${saidPart(view, said)} ${when(counts.isChanged, () => html`<p>${books.changed}</p>`)}
       ${sumPart(view, shown)} ${when(shown.proposals.length > 0, () => proposalsPart(view, shown))}
-      ${unmatchedPart(view, shown)} ${matchesPart(view, shown)} ${figuresPart(view, shown)}`,
+      ${unmatchedPart(view, shown)} ${figuresPart(view, shown)} ${matchesPart(view, shown)}`,
   });
 }
 
@@ -148,6 +152,9 @@ const formOf = (view: View, { account }: BookShown, content: Part): Html =>
     <input type="hidden" name="form_token" value="${view.formToken}" />${content}
   </form>`;
 
+/** The book, unless it is the one that has no name. */
+const bookPart = (book: string | null): Part => when(book !== null && book !== 'books', () => ` (${book})`);
+
 type Shown = ListedMatch['entries'][number];
 
 /** Entries of one side and, in a column next to it, their amounts, a line each. */
@@ -161,12 +168,7 @@ function sideColumns<Row>(
     entriesOf(row)
       .filter((one) => one.side === side)
       .map((one, nth) => [when(nth > 0, () => html`<br />`), of(one)]);
-  const name = ({ number, day, book }: Shown): Part => [
-    number,
-    ', ',
-    dayTime(view, day),
-    book && ` (${book})`,
-  ];
+  const name = ({ number, day, book }: Shown): Part => [number, bookPart(book), ', ', dayTime(view, day)];
   return [
     [side === 'ledger' ? books.ledger : books.book, (row) => lines(row, name), 'line'],
     [books.amount, (row) => lines(row, ({ amount }) => view.format.amount(amount)), 'number'],
@@ -227,14 +229,18 @@ function unmatchedPart(view: View, shown: BookShown): Html {
   if (open.length === 0)
     return html`${heading}
       <p>${books.noUnmatched}</p>`;
-  const box = (one: OpenEntry): Html =>
-    html`<input
-      type="checkbox"
-      name="entry"
-      value="${boxOf(one)}"
-      aria-label="${books.choose} ${one.number}"
-      ${when(typed.chosen.includes(boxOf(one)), () => html` checked`)}
-    />`;
+  const box = (one: OpenEntry): Part =>
+    when(
+      one.matchRule === null || one.matchRule === 'apart',
+      () =>
+        html`<input
+          type="checkbox"
+          name="entry"
+          value="${boxOf(one)}"
+          aria-label="${books.choose} ${one.number}"
+          ${when(typed.chosen.includes(boxOf(one)), () => html` checked`)}
+        />`,
+    );
   const amountOf = (side: OpenEntry['side']) => (one: OpenEntry) =>
     when(one.side === side, () => format.amount(one.amount));
   const owner = ({ owner: name, dueOn }: OpenEntry): Part => [
@@ -244,22 +250,23 @@ function unmatchedPart(view: View, shown: BookShown): Html {
   const state = ({ matchRule }: OpenEntry): Part =>
     when(
       matchRule !== null,
-      () => html`<strong>${matchRule === 'apart' ? books.rules.apart : books.waits}</strong> `,
+      () =>
+        html`<span class="s explained">${matchRule === 'apart' ? books.rules.apart : books.waits}</span> `,
     );
   const rows = table({ by: 'unmatched' }, open, [
     ...(isOperator(view) ? ([[books.choose, box, 'line']] as const) : []),
+    [books.day, ({ day }) => dayTime(view, day), 'line'],
+    [books.inLedger, amountOf('ledger'), 'number'],
+    [books.inBook, amountOf('book'), 'number'],
     [
       books.number,
       ({ book, number }) =>
-        book === null ? link(entryAddress(account.merchantNo, number), number) : `${number} (${book})`,
-      'nameId',
+        book === null ? link(entryAddress(account.merchantNo, number), number) : [number, bookPart(book)],
+      'nameLine',
     ],
-    [books.day, ({ day }) => dayTime(view, day), 'line'],
-    [books.onlyThere, amountOf('ledger'), 'number'],
-    [books.onlyHere, amountOf('book'), 'number'],
     [books.age, ({ ageDays }) => books.days(ageDays), 'number'],
-    [books.owner, owner, 'line'],
-    [books.reference, (one) => [state(one), one.reference], 'wide'],
+    [books.owner, (one) => [state(one), owner(one)], 'state'],
+    [books.reference, ({ reference }) => reference],
   ]);
   return html`${heading} ${when(shown.hasMore, () => html`<p>${books.shownFirst(open.length)}</p>`)}
   ${isOperator(view) ? formOf(view, shown, [rows, decisionFields(view, shown)]) : rows}`;
@@ -324,6 +331,7 @@ function matchesPart(view: View, shown: BookShown): Part {
     ]);
   const made = (match: ListedMatch): Part => [
     books.rules[match.rule],
+    when(match.differenceType !== null, () => `, ${match.differenceType}`),
     when(match.by !== null, () => `, ${match.by}`),
     when(waits(match), () => html`, <strong class="s explained">${books.waits}</strong>`),
     when(match.note !== null, () => html`: <q>${match.note}</q>`),
@@ -338,8 +346,7 @@ function matchesPart(view: View, shown: BookShown): Part {
         ({ difference, rule }) => when(rule !== 'apart', () => format.amount(difference)),
         'number',
       ],
-      [books.type, ({ differenceType }) => differenceType, 'line'],
-      [books.rule, made, 'wide'],
+      [books.rule, made, 'state'],
       ...(isOperator(view) ? ([[null, forms, 'line']] as const) : []),
     ])}`;
 }

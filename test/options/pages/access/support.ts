@@ -17,7 +17,7 @@ export const SECRET_KEYS = [{ id: 'k1', key: createHash('sha256').update('made u
 /** Settings as a person gives them. Fails if they would be refused. */
 export function accessSettings(given: Readonly<Record<string, unknown>>) {
   const { daybook } = settingsSchema.parse({
-    ...{ platform: {}, database: {}, statements: {}, s3: {} },
+    ...{ platform: {}, books: {}, database: {}, statements: {}, s3: {} },
     daybook: given,
   });
   const problems = accessProblems(daybook);

@@ -73,7 +73,7 @@ describe.skipIf(skipped)(skipped ? 'own books (skipped: no Chromium)' : 'own boo
       await page.getByRole('button', { name: 'Match the chosen answers' }).click();
       await page.getByText('The chosen entries are matched.').waitFor();
       await page.getByRole('checkbox').first().check();
-      await page.getByLabel('Type of difference').fill('error');
+      await page.getByLabel('Type of the difference, for example fee').fill('error');
       await page.getByLabel('Note (the reason of a write-off)').fill('recorded twice');
       await page.getByRole('button', { name: 'Add up' }).click();
       await page.getByText('Chosen: ledger 0').waitFor();

@@ -6,9 +6,11 @@ import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { createAccess } from '../../../../src/options/pages/access/open.ts';
+import { desk } from '../../../../src/options/books/desk.ts';
 import { SECRET_KEYS, withPasswords } from '../access/support.ts';
 import { showPages } from '../support.ts';
 import { BROKEN_DAY, closeMarch, openPagesStage, REVISED_DAY } from '../stage.ts';
+import type { Stage } from '../../../support/stage.ts';
 import { chromiumPath, openChromium, watchedPage } from './chromium.ts';
 
 const OWN_FOLDER = process.env['DAYBOOK_TEST_PICTURES_FOLDER'];
@@ -27,7 +29,66 @@ const PICTURES = [
   ['entry', '/entry/SBX-M-1/ENTRY', 700],
   ['changes', '/changes?since=2026-03-01', 420],
   ['status', '/status', 700],
+  ['books-empty', '/books', 700],
+  // Before this one, the books are imported.
+  ['books', '/books', 900],
+  ['book', '/books/SBX-M-1/USD', 1900],
+  ['book-agrees', '/books/SBX-M-1/KWD', 900],
 ] as const;
+
+const MAPPING = `merchant: SBX-M-1
+format: csv
+columns: {number: Order, booked: Date, currency: Currency, amount: Amount, reference: Reference}`;
+
+/** The ledger's KWD; its USD with a payment recorded twice, one off by a fee, one missing, and one with another date. */
+async function importBooks({ sandbox, app }: Stage): Promise<void> {
+  const { db } = app.database;
+  const stored = await db
+    .selectFrom('ledger_entry')
+    .select(['batch_no', 'currency', 'booked_at', 'credit', 'debit'])
+    .where('vanished_at', 'is', null)
+    .orderBy('booked_at')
+    .execute();
+  const rows = sandbox
+    .entriesOf('SBX-M-1')
+    .filter(({ batchNo }) => stored.some(({ batch_no: known }) => known === batchNo))
+    .map(({ batchNo, currency, busiDate, inAmount, outAmount }, nth) => [
+      ...[`ORD-${1000 + nth}`, busiDate.slice(0, 10), currency],
+      ...[inAmount ?? `-${outAmount}`, batchNo],
+    ]);
+  const usd = rows.filter(([, , currency]) => currency === 'USD');
+  usd[3]![4] = '';
+  rows.push(['ORD-9001', ...usd[3]!.slice(1)]);
+  usd[7]![3] = String(Number(usd[7]![3]) + 1);
+  usd[7]![4] = '';
+  rows.splice(rows.indexOf(usd[11]!), 1);
+  const csv = [['Order', 'Date', 'Currency', 'Amount', 'Reference'], ...rows]
+    .map((row) => row.join(','))
+    .join('\n');
+  const settings = { ...app.settings.books, approvalAbove: new Map([['USD', '1']]) };
+  const deciding = {
+    ...{
+      db,
+      settings: { ...app.settings, books: settings },
+      now: app.now(),
+      zone: app.settings.platform.timeZone,
+    },
+    ...{ by: 'Ada Lovelace', note: 'the fee of the bank' },
+  };
+  await desk.takeIn(deciding, {
+    ...{ isAllowed: () => true, mapping: MAPPING, name: 'orders-march.csv', content: Buffer.from(csv) },
+  });
+  const merchantNo = 'SBX-M-1';
+  const entries = { ledger: [], own: [{ book: null, number: usd[7]![0]! }] };
+  await desk.decide(deciding, { step: 'assign', merchantNo, entries, to: 'Grace Hopper', due: '2026-03-10' });
+  await desk.decide(deciding, {
+    ...{ step: 'match', merchantNo, type: 'fee' },
+    entries: {
+      ...entries,
+      ledger: [sandbox.entriesOf(merchantNo).filter(({ currency }) => currency === 'USD')[7]!.batchNo],
+    },
+  });
+}
 
 /** The documentation has the first form alone. */
 const FORMS = [
@@ -57,6 +118,8 @@ test.skipIf(!isAsked)('pictures of the main pages', async () => {
     .where('currency', '=', 'USD')
     .executeTakeFirstOrThrow();
   for (const [name, path, height] of PICTURES) {
+    if (process.env['ONLY_BOOKS'] && !name.startsWith('book')) continue;
+    if (name === 'books') await importBooks(stage);
     const { url } = name === 'login' ? guarded : pages;
     for (const [form, options] of OWN_FOLDER === undefined ? FORMS.slice(0, 1) : FORMS) {
       const viewport = { ...options.viewport, height: options.viewport.height || height };
