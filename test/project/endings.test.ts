@@ -36,7 +36,6 @@ const CAUGHT_IN: Readonly<Record<string, readonly string[]>> = {
     'NoLongerOpen',
     'NotLoggedIn',
     'PageRefusal',
-    'Refused',
     'StepRefused',
     'TooManyChecks',
   ],
