@@ -1,7 +1,7 @@
 /** Reads the file of an application or a registration, JSON or YAML. No message repeats anything from the file. */
 import { existsSync, readFileSync, statSync } from 'node:fs';
-import { LineCounter, parseDocument } from 'yaml';
-import type { Problem } from '../forms/problem.ts';
+import { isNode, LineCounter, parseDocument } from 'yaml';
+import type { Path, Problem } from '../forms/problem.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
 import type { FileRules } from '../settings/settings.ts';
 
@@ -9,13 +9,21 @@ import type { FileRules } from '../settings/settings.ts';
 const INPUT_BYTES_MAX = 20 * 1_048_576;
 
 /** The content of the file. Throws `UsageError` if it cannot be read, or is neither JSON nor YAML. */
-export function readInputFile(path: string): unknown {
+export const readInputFile = (path: string): unknown =>
+  readYaml(inputText(path, INPUT_BYTES_MAX), path, 'core').content;
+
+/**
+ * The content of a text that is YAML, and so may be JSON, and where a value of it stands. `failsafe`: all values are texts, so that the
+ * number 0123 keeps its zero. Throws `UsageError`; `path` names the file.
+ */
+export function readYaml(
+  text: string,
+  path: string,
+  schema: 'core' | 'failsafe',
+): { readonly content: unknown; readonly placeOf: (at: Path) => string } {
   const lines = new LineCounter();
-  // JSON is also YAML. Read as YAML, a key that is given twice is an error in both.
-  const document = parseDocument(inputText(path, INPUT_BYTES_MAX), {
-    lineCounter: lines,
-    prettyErrors: false,
-  });
+  // Read as YAML, a key that is given twice is an error in JSON, too.
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, schema });
   const [error] = document.errors;
   if (error !== undefined) {
     const reason = error.code.toLowerCase().replaceAll('_', ' ');
@@ -23,8 +31,14 @@ export function readInputFile(path: string): unknown {
       `${path} is neither JSON nor YAML: line ${lines.linePos(error.pos[0]).line} (${reason}).`,
     );
   }
+  const placeOf = (at: Path): string => {
+    const node = at.length === 0 ? document.contents : document.getIn(at, true);
+    if (!isNode(node)) return at.length === 0 ? 'line 1' : placeOf(at.slice(0, -1));
+    const { line, col } = lines.linePos(node.range?.[0] ?? 0);
+    return `line ${line}, column ${col}`;
+  };
   try {
-    return document.toJS({ maxAliasCount: 0 });
+    return { content: document.toJS({ maxAliasCount: 0 }) as unknown, placeOf };
   } catch {
     throw new UsageError(`${path} uses YAML anchors (text after & or *); write each value where it belongs.`);
   }

@@ -1,7 +1,6 @@
 /** Reads a list of merchants, where their tokens are and what they are called: CSV, or a list in YAML or JSON. Its messages never repeat a token. */
 import { CURRENCY_CODE } from '../ledger/money.ts';
 import { Readable } from 'node:stream';
-import { LineCounter, parseDocument } from 'yaml';
 import { isMerchantNo, MERCHANT_NO_RULE } from '../ledger/merchant-no.ts';
 import {
   ACCOUNT_FIELDS,
@@ -14,6 +13,7 @@ import {
 } from '../ledger/names.ts';
 import { counted } from '../ledger/text.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
+import { readYaml } from './input-file.ts';
 import { csvRows } from '../statements/formats/csv-reader.ts';
 import { UnreadableRows } from '../statements/formats/format.ts';
 
@@ -150,19 +150,7 @@ const isField = (name: string): name is Field => (FIELDS as readonly string[]).i
 
 /** The elements of a list in YAML or JSON, which may be the only value of a mapping (`merchants:`). */
 function listRows(text: string, path: string): Row[] {
-  const counter = new LineCounter();
-  const document = parseDocument(text, { lineCounter: counter, prettyErrors: false, schema: 'failsafe' });
-  const [error] = document.errors;
-  if (error !== undefined) {
-    const reason = error.code.toLowerCase().replaceAll('_', ' ');
-    throw new UsageError(`${path} is no YAML in line ${counter.linePos(error.pos[0]).line} (${reason}).`);
-  }
-  let content: unknown;
-  try {
-    content = document.toJS({ maxAliasCount: 0 });
-  } catch {
-    throw new UsageError(`${path} uses YAML anchors (text after & or *); write each value where it belongs.`);
-  }
+  const { content } = readYaml(text, path, 'failsafe');
   const list = isMapping(content) && Object.keys(content).length === 1 ? Object.values(content)[0] : content;
   if (!Array.isArray(list)) throw new UsageError(`${path} is no list of merchants.`);
   const problems: Problem[] = [];

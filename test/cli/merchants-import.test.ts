@@ -166,7 +166,7 @@ it.each([
   ],
   ['- hidden-token\n', 'merchant 1: has no fields'],
   ['merchantNo: A-1\ntoken: hidden-token\n', 'is no list of merchants'],
-  ['- {merchantNo: A-1, token: hidden-token\n', 'is no YAML in line'],
+  ['- {merchantNo: A-1, token: hidden-token\n', 'is neither JSON nor YAML: line'],
   ['- {merchantNo: A-1, token: &x hidden-token}\n- {merchantNo: A-2, token: *x}\n', 'anchors'],
 ])('refuses the YAML %j', async (content, said) => {
   const { code, stderr } = await imported(await file('wrong.yaml', content));

@@ -8,5 +8,5 @@ export const CSV: ReadableFormat & { readonly reader: StatementReader } = {
   name: 'csv',
   extension: 'csv',
   canBePublished: true,
-  reader: { hasHeader: true, rows: csvRows },
+  reader: { hasHeader: true, rows: (bytes) => csvRows(bytes) },
 };

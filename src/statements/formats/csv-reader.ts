@@ -2,16 +2,29 @@
 import { type RowCells, UnreadableRows } from './format.ts';
 
 const LINE_END = '\r\n';
-const [QUOTE, COMMA, CR, LF] = [...Buffer.from('",\r\n')] as [number, number, number, number];
+const [QUOTE, CR, LF] = [...Buffer.from('"\r\n')] as [number, number, number];
 /** A position is parsed once this many bytes after it are known. */
 const BYTES_AHEAD = 2;
 const BATCH_ROWS = 2_000;
 /** So many bytes are parsed at once, so that a file which comes in one piece is not held as rows in memory. */
 const PART_BYTES = 65_536;
 
+/** How files of others differ. */
+export interface CsvForm {
+  /** One character of ASCII. Default: a comma. */
+  readonly delimiter?: string | undefined;
+  /** A quote within a cell that does not begin with one is text, as in `5" pipe`. */
+  readonly hasBareQuotes?: boolean;
+  /** A longer cell is an error: a quote that is not closed would take in all rows behind it. Default: any length. */
+  readonly cellBytesMax?: number;
+}
+
 /** Every row, the header first, whatever number of cells it has. Throws `UnreadableRows`, and what reading throws. */
-export async function* csvRows(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<readonly RowCells[]> {
-  const rows = createRows();
+export async function* csvRows(
+  bytes: AsyncIterable<Uint8Array>,
+  form: CsvForm = {},
+): AsyncGenerator<readonly RowCells[]> {
+  const rows = createRows(form);
   let rest: Uint8Array = Buffer.alloc(0);
   for await (const chunk of bytes) {
     for (let from = 0; from < chunk.length; from += PART_BYTES) {
@@ -41,10 +54,11 @@ export function cellsOf(record: string): RowCells | null {
   return others.every(({ length }) => length === first!.length) ? first! : null;
 }
 
-function createRows() {
+function createRows({ delimiter = ',', hasBareQuotes = false, cellBytesMax = Infinity }: CsvForm = {}) {
+  const separator = delimiter.charCodeAt(0);
   const rows: RowCells[] = [];
   let cells: string[] = [];
-  const cell = createCell();
+  const cell = createCell(cellBytesMax);
   let isQuoted = false;
   /** A quoted cell may be empty and still be one. */
   let wasQuoted = false;
@@ -72,7 +86,7 @@ function createRows() {
       from = at = next;
     };
     while (at < end) {
-      const plain = at > from || isInRow() ? null : plainRows(bytes, at, end);
+      const plain = at > from || isInRow() ? null : plainRows(bytes, { from: at, end, delimiter });
       if (plain !== null) {
         for (const row of plain.rows) rows.push(row);
         line += plain.lineEnds;
@@ -85,15 +99,15 @@ function createRows() {
       if (byte === QUOTE && isQuoted) {
         if (next === QUOTE) keepUntil(at + 1, at + 2);
         else {
-          if (!mayFollowQuote(next, bytes[at + 2])) throw wrongAfterQuote(next!, line);
+          if (next !== separator && !mayFollowQuote(next, bytes[at + 2])) throw wrongAfterQuote(next!, line);
           keepUntil(at, at + 1);
           [isQuoted, wasQuoted] = [false, true];
         }
-      } else if (byte === QUOTE) {
+      } else if (byte === QUOTE && !(hasBareQuotes && (at > from || cell.length() > 0))) {
         keepUntil(at, at + 1);
         if (cell.length() > 0) throw quoteInside(cells.length, line, cell.given());
         isQuoted = true;
-      } else if (byte === COMMA && !isQuoted) {
+      } else if (byte === separator && !isQuoted) {
         keepUntil(at, at + 1);
         endCell();
       } else if (byte === CR && next === LF && !isQuoted) {
@@ -118,7 +132,7 @@ function createRows() {
 }
 
 /** The bytes of a cell, which may come in many parts. */
-function createCell() {
+function createCell(bytesMax: number) {
   let parts: Buffer[] = [];
   let length = 0;
   return {
@@ -126,6 +140,8 @@ function createCell() {
     add: (part: Buffer): void => {
       parts.push(part);
       length += part.length;
+      if (length > bytesMax)
+        throw new UnreadableRows(`a cell has over ${bytesMax} bytes, probably as a quote is not closed`);
     },
     given: (): Buffer => {
       const all = parts.length === 1 ? parts[0]! : Buffer.concat(parts, length);
@@ -137,14 +153,17 @@ function createCell() {
 }
 
 /** The complete rows before the next quote, many at once: the same as byte by byte in a fraction of the time. Null if there is none. */
-function plainRows(bytes: Buffer, from: number, end: number) {
+function plainRows(
+  bytes: Buffer,
+  { from, end, delimiter }: { readonly from: number; readonly end: number; readonly delimiter: string },
+) {
   const quote = bytes.indexOf(QUOTE, from);
   const last = (quote === -1 ? end : Math.min(quote, end)) - LINE_END.length;
   const lineEnd = last < from ? -1 : bytes.lastIndexOf(LINE_END, last);
   if (lineEnd < from) return null;
   const lines = bytes.toString('utf8', from, lineEnd).split(LINE_END);
   return {
-    rows: lines.map((line) => line.split(',')),
+    rows: lines.map((line) => line.split(delimiter)),
     lineEnds: lines.reduce((count, line) => count + 1 + lineEndsIn(line), 0),
     to: lineEnd + LINE_END.length,
   };
@@ -155,9 +174,9 @@ const lineEndsIn = (text: string): number =>
   ANY_LINE_END.test(text) ? text.split(ANY_LINE_END).length - 1 : 0;
 const ANY_LINE_END = /[\r\n]/;
 
-/** After the quote that closes a cell comes a comma or a line's end; csv-parse lets a NUL pass. */
+/** After the quote that closes a cell comes a delimiter or a line's end; csv-parse lets a NUL pass. */
 const mayFollowQuote = (byte: number | undefined, after: number | undefined): boolean =>
-  byte === undefined || byte === 0 || byte === COMMA || (byte === CR && after === LF);
+  byte === undefined || byte === 0 || (byte === CR && after === LF);
 
 const wrongAfterQuote = (byte: number, line: number): UnreadableRows =>
   new UnreadableRows(

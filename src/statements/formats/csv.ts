@@ -44,7 +44,7 @@ export const CSV: StatementFormat & {
   holdsChanges: true,
   holdsMonth: true,
   write,
-  reader: { hasHeader: true, rows: csvRows },
+  reader: { hasHeader: true, rows: (bytes) => csvRows(bytes) },
 };
 
 const LINE_END = '\r\n';

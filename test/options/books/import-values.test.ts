@@ -211,6 +211,6 @@ it('everything wrong in a mapping is named with its place', () => {
   expect(problems(MAPPING.replace('currency: c, amount: a', 'credit: a'))).toMatch(
     /needs both credit and debit[^]*needs a column currency/,
   );
-  expect(problems('merchant: [')).toMatch(/is no YAML: line 1/);
+  expect(problems('merchant: [')).toMatch(/is neither JSON nor YAML: line 1/);
   expect(readMapping(MAPPING.replace('M1', '007'), 'map.yaml').merchant).toBe('007');
 });

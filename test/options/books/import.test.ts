@@ -129,7 +129,7 @@ test('unreadable rows are kept with line and reason, and do not withdraw the ent
   expect(await openRows()).toMatchObject([
     { line: 2, number: '1', reason: 'the amount is no amount.', raw: '1,2026-03-01,EUR,"1,50",B1' },
     { line: 5, number: '4' },
-    { line: 6, number: '2', reason: 'its number is on line 3 already.' },
+    { line: 6, number: '2', reason: 'its number is on an earlier line already.' },
   ]);
   expect(await imported([...THREE, '4,2026-02-28,EUR,1,'])).toMatchObject({
     unreadable: 0,
@@ -176,6 +176,6 @@ test('a file of another kind is refused, and says what to do', async () => {
     'no row of stdin can be read; line 2: the day is not written',
   );
   await expect(imported([`1,2026-03-01,EUR,1,"B`])).rejects.toThrow(
-    /a quote that is opened is not closed, up to line \d/,
+    /is no CSV: Quote Not Closed: .* at line \d\. Nothing was stored\.$/,
   );
 });

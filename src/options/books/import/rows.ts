@@ -1,141 +1,161 @@
-/** Makes an entry of a row of a merchant's own book, or says why it cannot. */
+/** Makes entries of the rows of a merchant's own book, or says why it cannot. */
+import { stringify } from 'csv-stringify/sync';
+import { CURRENCY_CODE } from '../../../ledger/money.ts';
 import { cutText, firstNamed, storableText } from '../../../ledger/text.ts';
 import { UsageError } from '../../../run/verdict/exit-codes.ts';
 import type { BookRow } from '../types.ts';
-import type { ColumnNames, Mapping } from './mapping.ts';
+import type { ColumnName, Mapping } from './mapping.ts';
+import type { Source, SourceRow } from './sources.ts';
+import type { UnreadableRow } from './stored.ts';
 import {
   amountReader,
   datePattern,
   ISO_PATTERN,
   momentReader,
+  negated,
   referenceKeysOf,
   type Zones,
 } from './values.ts';
 
 const NUMBER_CHARACTERS_MAX = 200;
 const TYPE_CHARACTERS_MAX = 200;
-const REFERENCE_CHARACTERS_MAX = 2_000;
-const NOTE_CHARACTERS_MAX = 2_000;
+const TEXT_CHARACTERS_MAX = 2_000;
+const RAW_CHARACTERS_MAX = 10_000;
 const COLUMNS_NAMED_MAX = 20;
 /** Far more than any book has; a day outside comes of a mapping that reads it wrong. */
 const [FIRST_DAY, LAST_DAY] = ['1990-01-01', '2099-12-31'];
 
-export type Cells = readonly string[];
-
-/** A row that is no entry. */
-export interface Unreadable {
-  /** A sentence. */
-  readonly reason: string;
-  /** The book's own number of the entry; null where the row does not say which entry it is. */
-  readonly number: string | null;
+interface ReadRow {
+  readonly source: SourceRow;
+  readonly entry: BookRow;
 }
 
-/** Thrown and caught here: a cell cannot be read. */
-class CellUnreadable extends Error {}
+export interface ReadRows {
+  readonly entries: readonly ReadRow[];
+  readonly unreadable: readonly UnreadableRow[];
+}
 
-/**
- * Returns what reads the rows below `heads`, the names of the columns. Throws `UsageError` where a column of the mapping is missing or
- * there twice. `isTable`: each row has a cell for each column, as in CSV.
- */
-export function rowReader(
-  heads: Cells,
-  mapping: Mapping,
-  { zones, isTable, place }: { readonly zones: Zones; readonly isTable: boolean; readonly place: string },
-): (cells: Cells) => BookRow | Unreadable {
-  const at = columnsAt(heads, mapping.columns, place);
+/** A row that is no entry: the sentence that says why, and the entry's number unless the row does not say it. */
+class Unreadable extends Error {
+  readonly number: string | null;
+  constructor(reason: string, number: string | null) {
+    super(reason);
+    this.number = number;
+  }
+}
+
+/** The rows of the source, part by part. Throws `UsageError` where a column of the mapping is missing or there twice, or all is empty. */
+export async function* readRows(source: Source, mapping: Mapping, zones: Zones): AsyncGenerator<ReadRows> {
+  let read: ReturnType<typeof rowReader> | null = null;
+  for await (const part of source.rows) {
+    const rows = read === null ? part.slice(1) : part;
+    read ??= rowReader(part[0]!.cells, { source, mapping, zones });
+    const entries: ReadRow[] = [];
+    const unreadable: UnreadableRow[] = [];
+    for (const row of rows)
+      try {
+        entries.push({ source: row, entry: read(row.cells) });
+      } catch (error) {
+        if (!(error instanceof Unreadable)) throw error;
+        unreadable.push(unreadableRow(row, error.message, error.number));
+      }
+    yield { entries, unreadable };
+  }
+  if (read === null) throw new UsageError(`${source.name} is empty. Nothing was stored.`);
+}
+
+const unreadableRow = ({ line, cells }: SourceRow, reason: string, number: string | null): UnreadableRow => ({
+  ...{ line, reason, number },
+  raw: cutText(storableText(stringify([[...cells]]).trimEnd()), RAW_CHARACTERS_MAX),
+});
+
+/** Of rows with the same number, the first is the entry. */
+export const repeated = ({ source, entry }: ReadRow): UnreadableRow =>
+  unreadableRow(source, 'its number is on an earlier line already.', entry.number);
+
+type Cells = SourceRow['cells'];
+
+interface Reading {
+  readonly source: Source;
+  readonly mapping: Mapping;
+  readonly zones: Zones;
+}
+
+/** Returns what reads the rows below `heads`, the names of the columns. It throws `Unreadable`. */
+function rowReader(heads: Cells, { source, mapping, zones }: Reading): (cells: Cells) => BookRow {
+  const placesOf = columnPlaces(heads, mapping.columns, source.name);
   const readAmount = amountReader(mapping.decimal);
   const form = mapping.dates === undefined ? [] : [datePattern(mapping.dates)!];
   const patterns = form.length === 0 || mapping.format === 'xlsx' ? [...form, ISO_PATTERN] : form;
   const momentOf = momentReader(patterns, zones);
-  const text = (cells: Cells, indexes: readonly number[] | undefined, join = ' '): string =>
-    indexes === undefined
-      ? ''
-      : indexes
-          .map((index) => cells[index]?.trim() ?? '')
-          .filter((one) => one !== '')
-          .join(join);
 
-  const amountIn = (cells: Cells, index: number, column: string): string => {
-    const given = cells[index]?.trim() ?? '';
-    const amount = readAmount(given);
-    if (amount === null)
-      throw new CellUnreadable(given === '' ? `${column} is empty.` : `${column} is no amount.`);
-    return amount;
-  };
-  const amountOf = (cells: Cells): string => {
-    const { amount, credit, debit } = at;
-    if (amount !== undefined) return amountIn(cells, amount[0]!, 'the amount');
-    const [isCredit, isDebit] = [credit, debit].map((one) => text(cells, one) !== '');
-    const added = isCredit ? amountIn(cells, credit![0]!, 'the credit') : '0';
-    const taken = isDebit ? amountIn(cells, debit![0]!, 'the debit') : '0';
-    if (!isCredit && !isDebit) throw new CellUnreadable('credit and debit are empty.');
-    if (Number(added) !== 0 && Number(taken) !== 0)
-      throw new CellUnreadable('it has both a credit and a debit.');
-    return Number(taken) === 0 ? added : negated(taken);
-  };
-  const entryOf = (cells: Cells, number: string): BookRow => {
-    const moment = momentOf(text(cells, at.booked));
+  return (cells) => {
+    const text = (column: ColumnName, join = ' '): string => {
+      const places = placesOf[column];
+      if (places === undefined) return '';
+      if (places.length === 1) return cells[places[0]!]?.trim() ?? '';
+      const parts = places.map((place) => cells[place]?.trim() ?? '');
+      return parts.filter((part) => part !== '').join(join);
+    };
+    const kept = (column: ColumnName, max: number): string => cutText(storableText(text(column)), max);
+    if (source.isTable && hasOtherCells(cells, heads))
+      throw new Unreadable(`it has ${cells.length} cells, and the columns are ${heads.length}.`, null);
+    const number = storableText(text('number', '/'));
+    if (number === '') throw new Unreadable('its number is empty.', null);
+    if (number.length > NUMBER_CHARACTERS_MAX)
+      throw new Unreadable(`its number has over ${NUMBER_CHARACTERS_MAX} characters.`, null);
+
+    const amountIn = (column: 'amount' | 'credit' | 'debit'): string => {
+      const given = text(column);
+      const amount = readAmount(given);
+      if (amount !== null) return amount;
+      throw new Unreadable(`the ${column} is ${given === '' ? 'empty' : 'no amount'}.`, number);
+    };
+    const amountOf = (): string => {
+      if (placesOf.amount !== undefined) return amountIn('amount');
+      const [hasCredit, hasDebit] = [text('credit') !== '', text('debit') !== ''];
+      if (!hasCredit && !hasDebit) throw new Unreadable('credit and debit are empty.', number);
+      const [credit, debit] = [hasCredit ? amountIn('credit') : '0', hasDebit ? amountIn('debit') : '0'];
+      if (Number(credit) !== 0 && Number(debit) !== 0)
+        throw new Unreadable('it has both a credit and a debit.', number);
+      return Number(debit) === 0 ? credit : negated(debit);
+    };
+    const moment = momentOf(text('booked'));
     if (moment === null)
-      throw new CellUnreadable('the day is not written as the mapping says, or is not in the calendar.');
+      throw new Unreadable('the day is not written as the mapping says, or is not in the calendar.', number);
     if (moment.day < FIRST_DAY || moment.day > LAST_DAY)
-      throw new CellUnreadable(`the day is not between ${FIRST_DAY} and ${LAST_DAY}.`);
-    const currency = mapping.currency ?? text(cells, at.currency).toUpperCase();
-    if (!/^[A-Z]{3}$/.test(currency)) throw new CellUnreadable('the currency is no code of three letters.');
-    const amount = amountOf(cells);
-    const reference = kept(text(cells, at.reference), REFERENCE_CHARACTERS_MAX);
+      throw new Unreadable(`the day is not between ${FIRST_DAY} and ${LAST_DAY}.`, number);
+    const currency = mapping.currency ?? text('currency').toUpperCase();
+    if (!CURRENCY_CODE.test(currency))
+      throw new Unreadable('the currency is no code of three letters.', number);
+    const amount = amountOf();
+    const reference = kept('reference', TEXT_CHARACTERS_MAX);
     return {
-      ...{ number, currency, ...moment },
+      ...{ number, currency, day: moment.day, bookedAt: moment.bookedAt },
       amount: mapping.sign === 'reversed' ? negated(amount) : amount,
       ...{ reference, referenceKeys: referenceKeysOf(reference) },
-      type: kept(text(cells, at.type), TYPE_CHARACTERS_MAX),
-      note: kept(text(cells, at.text), NOTE_CHARACTERS_MAX),
+      ...{ type: kept('type', TYPE_CHARACTERS_MAX), note: kept('text', TEXT_CHARACTERS_MAX) },
     };
   };
-  return (cells) => {
-    if (isTable && hasOtherCells(cells, heads))
-      return { reason: `it has ${cells.length} cells, and the columns are ${heads.length}.`, number: null };
-    const number = storableText(text(cells, at.number, '/'));
-    if (number === '') return { reason: 'its number is empty.', number: null };
-    if (number.length > NUMBER_CHARACTERS_MAX)
-      return { reason: `its number has over ${NUMBER_CHARACTERS_MAX} characters.`, number: null };
-    try {
-      return entryOf(cells, number);
-    } catch (error) {
-      if (error instanceof CellUnreadable) return { reason: error.message, number };
-      throw error;
-    }
-  };
 }
-
-export const isUnreadable = (read: BookRow | Unreadable): read is Unreadable => 'reason' in read;
-
-const kept = (text: string, max: number): string => cutText(storableText(text), max);
 
 /** Empty cells at the end are no difference: some programs write them, and some leave them out. */
 const hasOtherCells = (cells: Cells, heads: Cells): boolean =>
-  cells.length < heads.length ||
-  (cells.length > heads.length && cells.slice(heads.length).some((cell) => cell.trim() !== ''));
+  cells.length < heads.length || cells.slice(heads.length).some((cell) => cell.trim() !== '');
 
-type Places = { readonly [Name in keyof ColumnNames]?: readonly number[] };
-
-function columnsAt(heads: Cells, columns: ColumnNames, place: string): Places {
+function columnPlaces(heads: Cells, columns: Mapping['columns'], place: string) {
   const names = heads.map((head) => head.trim());
-  const at: Partial<Record<keyof ColumnNames, readonly number[]>> = {};
-  for (const [key, given] of Object.entries(columns)) {
-    if (given === undefined) continue;
-    at[key as keyof ColumnNames] = [given].flat().map((name) => {
-      const index = names.indexOf(name);
-      if (index === -1)
+  const placesOf: Partial<Record<ColumnName, readonly number[]>> = {};
+  for (const [column, given] of Object.entries(columns) as [ColumnName, readonly string[]][])
+    placesOf[column] = given.map((name) => {
+      const at = names.indexOf(name);
+      if (at === -1)
         throw new UsageError(
           `${place} has no column ${name}; it has ${firstNamed(names, COLUMNS_NAMED_MAX)}.`,
         );
-      if (names.includes(name, index + 1))
+      if (names.includes(name, at + 1))
         throw new UsageError(`${place} has the column ${name} twice; rename one of them.`);
-      return index;
+      return at;
     });
-  }
-  return at;
+  return placesOf;
 }
-
-const negated = (amount: string): string =>
-  amount.startsWith('-') ? amount.slice(1) : /[1-9]/.test(amount) ? `-${amount}` : amount;

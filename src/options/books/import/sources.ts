@@ -1,22 +1,20 @@
 /** Where the rows of a merchant's own book come from: a CSV file, a workbook, or a query of another PostgreSQL database. */
 import { createHash, type Hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { readFile, stat } from 'node:fs/promises';
-import { finished } from 'node:stream/promises';
-import { CsvError, parse } from 'csv-parse';
 import pg from 'pg';
 import { loadFor } from '../../../host/packages.ts';
 import { messageOf } from '../../../ledger/text.ts';
 import { UsageError } from '../../../run/verdict/exit-codes.ts';
+import { csvRows } from '../../../statements/formats/csv-reader.ts';
+import { UnreadableRows } from '../../../statements/formats/format.ts';
 import { protectionOf } from '../../../store/engine/connection.ts';
 import type { Mapping } from './mapping.ts';
 import { hasTime, workbookNumber } from './values.ts';
 
-/** Rows that are handed on together. */
-const BATCH_ROWS = 5_000;
+/** Rows of a workbook or a query that are handed on together. */
+const BATCH_ROWS = 2_000;
 const READ_BYTES = 262_144;
-/** A row is never so long. A quote that is not closed would take in all rows behind it. */
-const ROW_BYTES_MAX = 1_048_576;
+const CELL_BYTES_MAX = 1_048_576;
 /** A workbook is held in memory. */
 const WORKBOOK_BYTES_MAX = 256 * 1_048_576;
 const CONNECT_MS = 10_000;
@@ -47,141 +45,97 @@ interface SourceOptions {
   readonly isInsecureAllowed: boolean;
 }
 
+type Rows = AsyncGenerator<readonly SourceRow[]>;
+
 /** Opens what the mapping describes; nothing is read before the first row is asked for. Throws `UsageError`. */
 export function openSource(mapping: Mapping, options: SourceOptions): Source {
   const { path, stdin } = options;
-  const hash = createHash('sha256');
-  const isQuery = mapping.format === 'query';
-  if (isQuery !== (path === null))
+  const { format } = mapping;
+  if ((format === 'query') !== (path === null))
     throw new UsageError(
-      isQuery ? 'the mapping names a query: leave the file out.' : 'name the file to import, or - for stdin.',
+      path === null
+        ? 'name the file to import, or - for stdin.'
+        : 'the mapping names a query: leave the file out.',
     );
+  const hash = createHash('sha256');
   const name = path === '-' ? 'stdin' : (path ?? 'the query');
-  const bytes = bytesOf(path, stdin);
-  const rows = isQuery
-    ? queryRows(mapping, options, hash)
-    : withoutFooter(
-        fromHeader(
-          mapping.format === 'csv'
-            ? csvRows(hashed(bytes, hash, name), mapping, name)
-            : workbookRows(path!, bytes, mapping, hash),
-          mapping.header ?? 1,
-        ),
-        mapping.footer ?? 0,
-      );
+  const rows = (): Rows => {
+    if (path === null) return queryRows(mapping, options, hash);
+    const bytes = bytesOf(
+      name,
+      path === '-' ? stdin : createReadStream(path, { highWaterMark: READ_BYTES }),
+      hash,
+    );
+    return tableOf((format === 'csv' ? csvTable : workbookRows)(name, bytes, mapping), mapping);
+  };
   return {
     name,
-    rows,
-    isTable: mapping.format === 'csv',
+    // A file is opened when it is read: until then no one takes the error of one that is not there.
+    rows: { [Symbol.asyncIterator]: rows },
+    isTable: format === 'csv',
     sha256: () => hash.copy().digest('hex'),
   };
 }
 
-/** Opened when the first bytes are asked for: until then no one takes the error of a file that is not there. */
-async function* bytesOf(path: string | null, stdin: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  if (path !== null) yield* path === '-' ? stdin : createReadStream(path, { highWaterMark: READ_BYTES });
-}
-
-type Rows = AsyncGenerator<readonly SourceRow[]>;
-
-async function* hashed(bytes: AsyncIterable<Uint8Array>, hash: Hash, name: string) {
+async function* bytesOf(name: string, stream: AsyncIterable<Uint8Array>, hash: Hash) {
   try {
-    for await (const part of bytes) {
+    for await (const part of stream) {
       hash.update(part);
       yield part;
     }
   } catch (error) {
-    throw unreadableFile(name, error);
+    throw new UsageError(
+      `${name} cannot be read (${(error as NodeJS.ErrnoException).code ?? messageOf(error)}).`,
+    );
   }
 }
 
-function unreadableFile(name: string, error: unknown): unknown {
-  const { code } = error as NodeJS.ErrnoException;
-  return code === undefined || error instanceof CsvError
-    ? error
-    : new UsageError(`${name} cannot be read (${code}).`);
-}
-
-/** The rows from the line with the names of the columns on. */
-async function* fromHeader(rows: Rows, header: number): Rows {
-  let isBefore = true;
-  for await (const part of rows) {
-    const wanted: readonly SourceRow[] = isBefore ? part.filter(({ line }) => line >= header) : part;
-    isBefore &&= wanted.length === 0;
-    if (wanted.length > 0) yield wanted;
-  }
-}
-
-/** All rows but the last ones. */
-async function* withoutFooter(rows: Rows, footer: number): Rows {
+/** The rows from the line with the names of the columns on, but the last ones. */
+async function* tableOf(rows: Rows, { header = 1, footer = 0 }: Mapping): Rows {
   let held: readonly SourceRow[] = [];
   for await (const part of rows) {
-    const all = held.length === 0 ? part : [...held, ...part];
-    const given = all.slice(0, all.length - footer);
+    const all = [...held, ...part.filter(({ line }) => line >= header)];
+    const given = all.slice(0, Math.max(0, all.length - footer));
     held = all.slice(given.length);
     if (given.length > 0) yield given;
   }
 }
 
-async function* csvRows(
-  bytes: AsyncIterable<Uint8Array>,
-  { delimiter = ',', encoding = 'utf-8' }: Mapping,
+const isFilled = ({ cells }: SourceRow): boolean => cells.some((cell) => cell.trim() !== '');
+
+async function* csvTable(
   name: string,
+  bytes: AsyncIterable<Uint8Array>,
+  { delimiter, encoding }: Mapping,
 ): Rows {
-  let rows: SourceRow[] = [];
-  let problem: Error | null = null;
-  const parser = parse({
-    ...{ delimiter, record_delimiter: '\n', max_record_size: ROW_BYTES_MAX },
-    ...{ relax_column_count: true, relax_quotes: true, skip_empty_lines: true },
-    on_record: (cells: string[], { lines }) => {
-      if (cells.some((cell) => cell.trim() !== '')) rows.push({ line: lines - lineEndsIn(cells), cells });
-      return null;
-    },
-  });
-  parser.on('error', (error) => (problem = csvProblem(name, error))).resume();
-  const given = function* (isEnd: boolean) {
-    if (problem !== null) throw problem;
-    if (rows.length < BATCH_ROWS && !isEnd) return;
-    yield* batches(rows);
-    rows = [];
+  let line = 1;
+  const placed = (cells: readonly string[]): SourceRow => {
+    const row = {
+      line,
+      cells: cells.some(hasLineEnd) ? cells.map((cell) => cell.replaceAll('\r\n', '\n')) : cells,
+    };
+    line +=
+      1 + row.cells.reduce((ends, cell) => ends + (hasLineEnd(cell) ? cell.split('\n').length - 1 : 0), 0);
+    return row;
   };
-  for await (const text of decoded(bytes, encoding, name)) {
-    parser.write(text);
-    yield* given(false);
+  try {
+    for await (const part of csvRows(decoded(name, bytes, encoding), {
+      delimiter,
+      hasBareQuotes: true,
+      cellBytesMax: CELL_BYTES_MAX,
+    }))
+      yield part.map(placed).filter(isFilled);
+  } catch (error) {
+    if (!(error instanceof UnreadableRows)) throw error;
+    throw new UsageError(`${name} is no CSV: ${error.message}. Nothing was stored.`);
   }
-  parser.end();
-  // A quote that is still open shows only now, and what is reported would come after the last row.
-  await finished(parser).catch(() => undefined);
-  yield* given(true);
 }
 
-const lineEndsIn = (cells: readonly string[]): number =>
-  cells.reduce((count, cell) => count + (cell.includes('\n') ? cell.split('\n').length - 1 : 0), 0);
+const hasLineEnd = (cell: string): boolean => cell.includes('\n');
 
-function* batches(rows: readonly SourceRow[]) {
-  for (let from = 0; from < rows.length; from += BATCH_ROWS) yield rows.slice(from, from + BATCH_ROWS);
-}
-
-function csvProblem(name: string, error: Error): Error {
-  if (!(error instanceof CsvError)) return error;
-  const line = error['lines'] as number | undefined;
-  const what: Partial<Record<string, string>> = {
-    CSV_QUOTE_NOT_CLOSED: 'a quote that is opened is not closed',
-    CSV_MAX_RECORD_SIZE: 'a row is longer than 1 MB, probably as a quote is not closed',
-  };
-  return new UsageError(
-    `${name} is no CSV: ${what[error.code] ?? error.code}, up to line ${line ?? '?'}. Nothing was stored.`,
-  );
-}
-
-/** The text with line ends as LF, without a mark at its beginning. */
-async function* decoded(
-  bytes: AsyncIterable<Uint8Array>,
-  encoding: string,
-  name: string,
-): AsyncGenerator<string> {
+/** UTF-8 with line ends as CRLF, without a mark at its beginning. */
+async function* decoded(name: string, bytes: AsyncIterable<Uint8Array>, encoding = 'utf-8') {
   const decoder = new TextDecoder(encoding, { fatal: true });
-  let held = '';
   const decode = (part?: Uint8Array): string => {
     try {
       return decoder.decode(part, { stream: part !== undefined });
@@ -191,68 +145,53 @@ async function* decoded(
       );
     }
   };
-  const plain = (text: string): string => (text.includes('\r') ? text.replaceAll(/\r\n?/g, '\n') : text);
+  const crlf = (text: string): Buffer => Buffer.from(text.replaceAll(/\r?\n|\r/g, '\r\n'));
+  let held = '';
   for await (const part of bytes) {
     const text = held + decode(part);
     // The LF of a CR may come with the next part.
     held = text.endsWith('\r') ? '\r' : '';
-    yield plain(held === '' ? text : text.slice(0, -1));
+    yield crlf(text.slice(0, text.length - held.length));
   }
-  yield plain(held + decode());
+  yield crlf(held + decode());
 }
 
 async function* workbookRows(
-  path: string,
+  name: string,
   bytes: AsyncIterable<Uint8Array>,
   { sheet, dates }: Mapping,
-  hash: Hash,
 ): Rows {
   const { streamXlsxRows } = await loadFor('books kept as XLSX', () => import('hucre/xlsx'));
-  const book = await completeFile(path, bytes);
-  hash.update(book);
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const part of bytes) {
+    parts.push(part);
+    size += part.length;
+    if (size > WORKBOOK_BYTES_MAX)
+      throw new UsageError(
+        `${name} has over ${WORKBOOK_BYTES_MAX} bytes, more than a workbook may have. Save it as CSV.`,
+      );
+  }
   const isTimed = dates !== undefined && hasTime(dates);
   let rows: SourceRow[] = [];
   let isEmpty = true;
   try {
-    for await (const { index, values } of streamXlsxRows(book, sheet === undefined ? {} : { sheet })) {
+    for await (const { index, values } of streamXlsxRows(
+      Buffer.concat(parts),
+      sheet === undefined ? {} : { sheet },
+    )) {
       isEmpty = false;
-      const cells = values.map((value) => cellText(value, isTimed));
-      if (cells.every((cell) => cell.trim() === '')) continue;
-      rows.push({ line: index + 1, cells });
+      rows.push({ line: index + 1, cells: values.map((value) => cellText(value, isTimed)) });
       if (rows.length < BATCH_ROWS) continue;
-      yield rows;
+      yield rows.filter(isFilled);
       rows = [];
     }
   } catch (error) {
-    throw new UsageError(`${path} cannot be read as a workbook: ${messageOf(error)}. Nothing was stored.`);
+    throw new UsageError(`${name} cannot be read as a workbook: ${messageOf(error)}. Nothing was stored.`);
   }
   if (isEmpty)
-    throw new UsageError(`${path} has no rows${sheet === undefined ? '' : ` in a sheet ${sheet}`}.`);
-  yield rows;
-}
-
-async function completeFile(path: string, bytes: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const tooLarge = (size: number) =>
-    new UsageError(
-      `${path} has ${size} bytes; a workbook has at most ${WORKBOOK_BYTES_MAX}. Save it as CSV.`,
-    );
-  try {
-    if (path !== '-') {
-      const { size } = await stat(path);
-      if (size > WORKBOOK_BYTES_MAX) throw tooLarge(size);
-      return await readFile(path);
-    }
-    const parts: Uint8Array[] = [];
-    let size = 0;
-    for await (const part of bytes) {
-      parts.push(part);
-      size += part.length;
-      if (size > WORKBOOK_BYTES_MAX) throw tooLarge(size);
-    }
-    return Buffer.concat(parts);
-  } catch (error) {
-    throw unreadableFile(path, error);
-  }
+    throw new UsageError(`${name} has no rows${sheet === undefined ? '' : ` in a sheet ${sheet}`}.`);
+  yield rows.filter(isFilled);
 }
 
 /** A date of a workbook is what its clock shows, in no zone; one at midnight is a day, unless the mapping's dates have a time. */
@@ -278,7 +217,6 @@ async function* queryRows(mapping: Mapping, { env, isInsecureAllowed }: SourceOp
     );
   const client = await connected(connectionString, variable, isInsecureAllowed);
   try {
-    // Sent with parameters, a text is one statement at most; and it changes nothing.
     await client.query("BEGIN READ ONLY; SET LOCAL TimeZone TO 'UTC'; SET LOCAL DateStyle TO 'ISO, YMD'");
     await ask(client, `DECLARE daybook_book NO SCROLL CURSOR FOR ${mapping.query!}`);
     for (let line = 0, isFirst = true; ; isFirst = false) {
@@ -310,28 +248,20 @@ async function connected(
           'or answer for it with DAYBOOK_ALLOW_INSECURE=database.',
       );
     const client = new pg.Client({
-      connectionString,
-      connectionTimeoutMillis: CONNECT_MS,
-      application_name: 'daybook books',
+      ...{ connectionString, connectionTimeoutMillis: CONNECT_MS, application_name: 'daybook books' },
     });
     client.on('error', () => undefined);
     await client.connect();
     return client;
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    const { code } = error as NodeJS.ErrnoException;
-    throw new UsageError(
-      `the database of ${variable} cannot be reached (${code ?? 'its address cannot be read'}). Nothing was stored.`,
-    );
+    const { code = 'its address cannot be read' } = error as NodeJS.ErrnoException;
+    throw new UsageError(`the database of ${variable} cannot be reached (${code}). Nothing was stored.`);
   }
 }
 
 const AS_TEXT = { getTypeParser: () => (value: string) => value };
 
+/** In this mode a text is one statement at most. */
 const ask = (client: pg.Client, text: string): Promise<pg.QueryArrayResult<(string | null)[]>> =>
-  client.query<(string | null)[]>({
-    text,
-    rowMode: 'array',
-    types: AS_TEXT,
-    queryMode: 'extended',
-  } as pg.QueryArrayConfig);
+  client.query({ text, rowMode: 'array', types: AS_TEXT, queryMode: 'extended' } as pg.QueryArrayConfig);

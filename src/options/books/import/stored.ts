@@ -1,166 +1,132 @@
-/** What an import reads and writes in the tables of own books. Everything is sent in parts, and no part grows with the book. */
+/** What an import writes in the tables of own books. Rows are sent in parts, and what the import has read is remembered in the database. */
 import { sql } from 'kysely';
+import { type AuditEvent, recordAuditEvent } from '../../../store/audit.ts';
 import { arrayLiteral, rowOf, rowsOf, type Trx } from '../../../store/engine/database.ts';
 import type { BusinessDay } from '../../../ledger/entry.ts';
 import type { BookRow } from '../types.ts';
 
-/** A book of a merchant. */
-export interface Book {
+/** One import of a merchant's book. */
+export interface Importing {
   readonly merchantNo: string;
   readonly book: string;
+  readonly id: number;
 }
+
+export type Days = readonly [first: BusinessDay, last: BusinessDay];
 
 /** A pause of the source, not of the database, is no reason to end the transaction. */
 const IDLE_MS_MAX = 600_000;
-const FETCHED_ROWS = 20_000;
 
-/** Waits for other imports and the matching of the merchant, until the transaction's end. */
-export async function lockBooks(trx: Trx, merchantNo: string): Promise<void> {
-  await sql`SELECT pg_advisory_xact_lock(hashtextextended(${`daybook books ${merchantNo}`}, 0))`.execute(trx);
-}
-
-/** Statements of this transaction find their rows one by one along an index, however large the book is. */
-export async function prepareTransaction(trx: Trx): Promise<void> {
-  await sql`SELECT set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true),
+/**
+ * Waits for other imports and the matching of the merchant, and puts the import on record; `finishImport` adds the figures. Until the
+ * transaction ends, `book_read` has the entries that the import read and left as they are. Those with its number are what it wrote.
+ */
+export async function startImport(
+  trx: Trx,
+  { merchantNo, book }: Omit<Importing, 'id'>,
+  { source, auditEvent, at }: { readonly source: string; readonly auditEvent: AuditEvent; readonly at: Date },
+): Promise<Importing> {
+  await sql`SELECT pg_advisory_xact_lock(hashtextextended(${`daybook books ${merchantNo}`}, 0)), set_config('jit', 'off', true),
     set_config('idle_in_transaction_session_timeout', ${String(IDLE_MS_MAX)}, true)`.execute(trx);
+  await sql`CREATE TEMPORARY TABLE book_read (entry_id bigint PRIMARY KEY) ON COMMIT DROP`.execute(trx);
+  const auditEventId = await recordAuditEvent(trx, auditEvent, at);
+  const { id } = await rowOf(trx)<{ id: number }>`
+    INSERT INTO book_import (merchant_no, book, source, content_sha256, audit_event_id, rows_read, added, changed, returned, withdrawn, unreadable)
+    VALUES (${merchantNo}, ${book}, ${source}, '', ${auditEventId}, 0, 0, 0, 0, 0, 0) RETURNING id`;
+  return { merchantNo, book, id };
 }
 
-export interface KnownEntry {
-  readonly id: number;
-  /** Which of the asked rows it is, from 0. */
-  readonly at: number;
-  readonly isSame: boolean;
-  readonly isWithdrawn: boolean;
-  readonly currency: string;
-  readonly day: BusinessDay;
+export interface Taken {
+  readonly added: number;
+  readonly changed: number;
+  readonly returned: number;
+  /** Days of the rows; null if all are repeated. */
+  readonly firstDay: BusinessDay | null;
+  readonly lastDay: BusinessDay | null;
+  /** Places, from 0, of rows whose number an earlier row has. They changed nothing. */
+  readonly repeated: readonly number[];
 }
 
-const column = <Row>(rows: readonly Row[], of: (row: Row) => string | number | null): string =>
-  arrayLiteral(rows.map(of));
+const isRead = ({ id }: Importing) =>
+  sql`(entry.import_id = ${id} OR EXISTS (SELECT FROM book_read WHERE entry_id = entry.id))`;
 
-const contentOf = (rows: readonly BookRow[], ids: readonly number[] = []) => sql`unnest(
-  ${arrayLiteral(ids)}::bigint[], ${column(rows, ({ number }) => number)}::text[], ${column(rows, ({ currency }) => currency)}::text[],
-  ${column(rows, ({ day }) => day)}::date[], ${column(rows, ({ bookedAt }) => bookedAt)}::timestamptz[],
-  ${column(rows, ({ amount }) => amount)}::numeric[], ${column(rows, ({ referenceKeys }) => referenceKeys.join(' '))}::text[],
-  ${column(rows, ({ reference }) => reference)}::text[], ${column(rows, ({ type }) => type)}::text[],
-  ${column(rows, ({ note }) => note)}::text[])`;
-const NAMES = sql`entry_id, number, currency, day, booked_at, amount, keys, reference, type, note`;
+const markChanged = (merchantNo: string, days: ReturnType<typeof sql>) => sql`
+  INSERT INTO book_day (merchant_no, currency, day) SELECT ${merchantNo}, * FROM (${days}) AS changed_day
+  ON CONFLICT (merchant_no, currency, day) DO UPDATE SET is_changed = true WHERE NOT book_day.is_changed`;
 
-/** Adds the rows whose numbers the book does not have, and returns the ids of those and the entries with the numbers of the others. */
-export async function addUnknown(
-  trx: Trx,
-  { merchantNo, book }: Book,
-  importId: number,
-  rows: readonly BookRow[],
-): Promise<{ readonly added: readonly number[]; readonly known: readonly KnownEntry[] }> {
-  const found = await rowsOf(trx)<KnownEntry & { readonly isAdded: boolean }>`
+/** Adds the entries that the book does not have, gives others their next version, and takes back those that were withdrawn. */
+export function takeRows(trx: Trx, importing: Importing, rows: readonly BookRow[]): Promise<Taken> {
+  const { merchantNo, book, id } = importing;
+  const column = (of: (row: BookRow) => string | null): string => arrayLiteral(rows.map(of));
+  return rowOf(trx)<Taken>`
     WITH given AS MATERIALIZED (
-      SELECT g.*, known.* FROM ${contentOf(rows)} WITH ORDINALITY AS g (${NAMES}, ord)
+      SELECT row.*, known.*, CASE WHEN min(at) OVER (PARTITION BY number) < at OR is_read THEN 'repeated' WHEN id IS NULL THEN 'added'
+        WHEN is_same THEN 'same' ELSE 'changed' END AS what
+      FROM unnest(${column(({ number }) => number)}::text[], ${column(({ currency }) => currency)}::text[],
+        ${column(({ day }) => day)}::date[], ${column(({ bookedAt }) => bookedAt)}::timestamptz[],
+        ${column(({ amount }) => amount)}::numeric[], ${column(({ referenceKeys }) => referenceKeys.join(' '))}::text[],
+        ${column(({ reference }) => reference)}::text[], ${column(({ type }) => type)}::text[], ${column(({ note }) => note)}::text[]
+      ) WITH ORDINALITY AS row (number, currency, day, booked_at, amount, keys, reference, type, note, at)
       LEFT JOIN LATERAL (
-        SELECT id, e.currency AS known_currency, e.day AS known_day, withdrawn_import_id IS NOT NULL AS is_withdrawn,
-          (e.currency, e.day, e.amount, e.reference, e.type, e.note) = (g.currency, g.day, g.amount, g.reference, g.type, g.note)
-            AND e.booked_at IS NOT DISTINCT FROM g.booked_at AS is_same
-        FROM book_entry AS e WHERE merchant_no = ${merchantNo} AND book = ${book} AND e.number = g.number LIMIT 1) AS known ON true),
-    added AS (
+        SELECT id, entry.currency AS old_currency, entry.day AS old_day, withdrawn_import_id IS NOT NULL AS was_withdrawn,
+          (entry.currency, entry.day, entry.amount, entry.reference, entry.type, entry.note)
+            = (row.currency, row.day, row.amount, row.reference, row.type, row.note)
+            AND entry.booked_at IS NOT DISTINCT FROM row.booked_at AS is_same, ${isRead(importing)} AS is_read
+        FROM book_entry AS entry WHERE merchant_no = ${merchantNo} AND book = ${book} AND entry.number = row.number LIMIT 1
+      ) AS known ON true
+    ), added AS (
       INSERT INTO book_entry (merchant_no, book, import_id, number, currency, day, booked_at, amount, reference_keys, reference, type, note)
-      SELECT ${merchantNo}, ${book}, ${importId}::bigint, number, currency, day, booked_at, amount, string_to_array(keys, ' '), reference, type, note
-      FROM given WHERE id IS NULL RETURNING id)
-    SELECT id, false AS "isAdded", (ord - 1)::int AS at, is_same AS "isSame", is_withdrawn AS "isWithdrawn", known_currency AS currency,
-      known_day AS day
-    FROM given WHERE id IS NOT NULL
-    UNION ALL SELECT id, true, 0, true, false, '', NULL FROM added`;
-  return {
-    added: found.filter(({ isAdded }) => isAdded).map(({ id }) => id),
-    known: found.filter(({ isAdded }) => !isAdded),
-  };
+      SELECT ${merchantNo}, ${book}, ${id}::bigint, number, currency, day, booked_at, amount, string_to_array(keys, ' '), reference, type, note
+      FROM given WHERE what = 'added'
+    ), changed AS (
+      UPDATE book_entry AS entry SET version = version + 1, import_id = ${id}, withdrawn_import_id = NULL,
+        earlier = coalesce(earlier, '[]') || jsonb_build_array(jsonb_build_object('version', version, 'importId', import_id,
+          'currency', entry.currency, 'day', entry.day, 'bookedAt', entry.booked_at, 'amount', entry.amount::text,
+          'reference', entry.reference, 'type', entry.type, 'note', entry.note)),
+        currency = given.currency, day = given.day, booked_at = given.booked_at, amount = given.amount,
+        reference_keys = string_to_array(keys, ' '), reference = given.reference, type = given.type, note = given.note
+      FROM given WHERE entry.id = given.id AND what = 'changed'
+    ), same AS (
+      INSERT INTO book_read SELECT id FROM given WHERE what = 'same'
+    ), returned AS (
+      UPDATE book_entry AS entry SET withdrawn_import_id = NULL FROM given WHERE entry.id = given.id AND what = 'same' AND was_withdrawn
+    ), marked AS (${markChanged(
+      merchantNo,
+      sql`SELECT currency, day FROM given WHERE what IN ('added', 'changed') OR what = 'same' AND was_withdrawn
+        UNION SELECT old_currency, old_day FROM given WHERE what = 'changed'`,
+    )})
+    SELECT count(*) FILTER (WHERE what = 'added') AS added, count(*) FILTER (WHERE what = 'changed' AND NOT was_withdrawn) AS changed,
+      count(*) FILTER (WHERE what <> 'repeated' AND was_withdrawn) AS returned,
+      min(day) FILTER (WHERE what <> 'repeated') AS "firstDay", max(day) FILTER (WHERE what <> 'repeated') AS "lastDay",
+      coalesce(array_agg((at - 1)::int ORDER BY at) FILTER (WHERE what = 'repeated'), '{}') AS repeated
+    FROM given`;
 }
 
-/** The ids of the entries with these numbers. */
-export async function idsOfNumbers(
+/**
+ * Withdraws the entries of these days that no row of the import names, and says how many there are and how many of these days the book
+ * still holds.
+ */
+export async function withdrawMissing(
   trx: Trx,
-  { merchantNo, book }: Book,
-  numbers: readonly string[],
-): Promise<number[]> {
-  const rows = await rowsOf(trx)<{ id: number }>`
-    SELECT known.id FROM unnest(${arrayLiteral(numbers)}::text[]) AS g (number) CROSS JOIN LATERAL (
-      SELECT id FROM book_entry WHERE merchant_no = ${merchantNo} AND book = ${book} AND book_entry.number = g.number LIMIT 1) AS known`;
-  return rows.map(({ id }) => id);
-}
-
-/** Gives entries the content of their rows (`at`), as their next version. What they were before is kept. */
-export async function changeEntries(
-  trx: Trx,
-  importId: number,
-  entries: readonly KnownEntry[],
-  rows: readonly BookRow[],
-): Promise<void> {
-  if (entries.length === 0) return;
-  const content = contentOf(
-    entries.map(({ at }) => rows[at]!),
-    entries.map(({ id }) => id),
-  );
-  await sql`
-    UPDATE book_entry AS e SET version = e.version + 1, import_id = ${importId}::bigint,
-      earlier = coalesce(e.earlier, '[]') || jsonb_build_array(jsonb_build_object('version', e.version, 'importId', e.import_id,
-        'currency', e.currency, 'day', e.day, 'bookedAt', e.booked_at, 'amount', e.amount::text, 'reference', e.reference,
-        'type', e.type, 'note', e.note)),
-      currency = g.currency, day = g.day, booked_at = g.booked_at, amount = g.amount, reference_keys = string_to_array(g.keys, ' '),
-      reference = g.reference, type = g.type, note = g.note
-    FROM ${content} AS g (${NAMES})
-    WHERE e.id = g.entry_id`.execute(trx);
-}
-
-/** Marks entries as withdrawn by an import, or, with null, as held again. */
-export async function markWithdrawn(
-  trx: Trx,
-  importId: number | null,
-  ids: readonly number[],
-): Promise<void> {
-  for (let from = 0; from < ids.length; from += FETCHED_ROWS)
-    await sql`UPDATE book_entry SET withdrawn_import_id = ${importId}::bigint
-      WHERE id = ANY(${arrayLiteral(ids.slice(from, from + FETCHED_ROWS))}::bigint[])`.execute(trx);
-}
-
-export interface HeldEntry {
-  readonly id: number;
-  readonly currency: string;
-  readonly day: BusinessDay;
-}
-
-/** The entries of the book on these days that are not withdrawn, in parts. */
-export async function* heldEntries(
-  trx: Trx,
-  { merchantNo, book }: Book,
-  [firstDay, lastDay]: readonly [BusinessDay, BusinessDay],
-): AsyncGenerator<readonly HeldEntry[]> {
-  const currencies = await rowsOf(trx)<{ currency: string }>`
-    WITH RECURSIVE one (currency) AS (
-      SELECT min(currency) FROM book_entry WHERE merchant_no = ${merchantNo} AND withdrawn_import_id IS NULL
-      UNION ALL SELECT (SELECT min(currency) FROM book_entry
-        WHERE merchant_no = ${merchantNo} AND withdrawn_import_id IS NULL AND currency > one.currency) FROM one WHERE currency IS NOT NULL)
-    SELECT currency FROM one WHERE currency IS NOT NULL`;
-  const named = sql.lit(arrayLiteral(currencies.map(({ currency }) => currency)));
-  await sql`DECLARE book_held NO SCROLL CURSOR FOR SELECT id, currency, day FROM book_entry
-    WHERE merchant_no = ${sql.lit(merchantNo)} AND currency = ANY(${named}::text[]) AND book = ${sql.lit(book)}
-      AND day BETWEEN ${sql.lit(firstDay)} AND ${sql.lit(lastDay)} AND withdrawn_import_id IS NULL`.execute(
-    trx,
-  );
-  for (;;) {
-    const part = await rowsOf(trx)<HeldEntry>`FETCH ${sql.raw(String(FETCHED_ROWS))} FROM book_held`;
-    if (part.length === 0) break;
-    yield part;
-  }
-  await sql`CLOSE book_held`.execute(trx);
-}
-
-/** Notes that own entries of these account days changed, given as `currency day`. */
-export async function markDays(trx: Trx, merchantNo: string, days: ReadonlySet<string>): Promise<void> {
-  const all = [...days].map((day) => day.split(' '));
-  if (all.length === 0) return;
-  await sql`
-    INSERT INTO book_day (merchant_no, currency, day)
-    SELECT ${merchantNo}, * FROM unnest(${column(all, ([currency]) => currency!)}::text[], ${column(all, ([, day]) => day!)}::date[])
-    ON CONFLICT (merchant_no, currency, day) DO UPDATE SET is_changed = true`.execute(trx);
+  importing: Importing,
+  [first, last]: Days,
+): Promise<{ readonly withdrawn: number; readonly held: number }> {
+  const { merchantNo, book, id } = importing;
+  // Each account day of an entry is in book_day, and leads to the index by day.
+  const held = sql`book_day.merchant_no = ${merchantNo} AND book_day.day BETWEEN ${first} AND ${last} AND entry.book = ${book}
+    AND (entry.merchant_no, entry.currency, entry.day) = (book_day.merchant_no, book_day.currency, book_day.day)
+    AND entry.withdrawn_import_id IS NULL`;
+  const { withdrawn } = await rowOf(trx)<{ withdrawn: number }>`
+    WITH gone AS (
+      UPDATE book_entry AS entry SET withdrawn_import_id = ${id} FROM book_day
+      WHERE ${held} AND NOT ${isRead(importing)}
+        AND NOT EXISTS (SELECT FROM book_unreadable AS row WHERE row.import_id = ${id} AND row.number = entry.number)
+      RETURNING entry.currency, entry.day
+    ), marked AS (${markChanged(merchantNo, sql`SELECT DISTINCT currency, day FROM gone`)})
+    SELECT count(*) AS withdrawn FROM gone`;
+  const left = await rowOf(trx)<{ held: number }>`
+    SELECT count(*) AS held FROM book_day JOIN book_entry AS entry ON ${held}`;
+  return { withdrawn, ...left };
 }
 
 export interface UnreadableRow {
@@ -172,65 +138,15 @@ export interface UnreadableRow {
 
 export async function addUnreadable(
   trx: Trx,
-  importId: number,
+  { id }: Importing,
   rows: readonly UnreadableRow[],
 ): Promise<void> {
-  if (rows.length === 0) return;
+  const column = (of: (row: UnreadableRow) => string | number | null): string => arrayLiteral(rows.map(of));
   await sql`
     INSERT INTO book_unreadable (import_id, line, reason, raw, number)
-    SELECT ${importId}::bigint, * FROM unnest(${column(rows, ({ line }) => line)}::bigint[], ${column(rows, ({ reason }) => reason)}::text[],
-      ${column(rows, ({ raw }) => raw)}::text[], ${column(rows, ({ number }) => number)}::text[])`.execute(
-    trx,
-  );
+    SELECT ${id}::bigint, * FROM unnest(${column(({ line }) => line)}::bigint[], ${column(({ reason }) => reason)}::text[],
+      ${column(({ raw }) => raw)}::text[], ${column(({ number }) => number)}::text[])`.execute(trx);
 }
-
-export interface ImportRow extends Book {
-  readonly id: number;
-  readonly sha256: string;
-  /** Null where it covers no day. */
-  readonly days: readonly [BusinessDay, BusinessDay] | null;
-}
-
-/**
- * Marks unreadable rows of earlier imports of the book as answered: where this import read the same content or all their days again, or
- * read the entry (`isRead`). Returns how many.
- */
-export async function answerUnreadable(
-  trx: Trx,
-  { merchantNo, book, id, sha256, days }: ImportRow,
-  isRead: (entryId: number) => boolean,
-): Promise<number> {
-  const open = await rowsOf(trx)<{
-    importId: number;
-    line: number;
-    isAgain: boolean;
-    entryId: number | null;
-  }>`
-    SELECT u.import_id AS "importId", u.line, e.id AS "entryId",
-      i.content_sha256 = ${sha256} OR coalesce(i.first_day >= ${days?.[0] ?? null}::date AND i.last_day <= ${days?.[1] ?? null}::date, false) AS "isAgain"
-    FROM book_import AS i JOIN book_unreadable AS u ON u.import_id = i.id AND u.answered_import_id IS NULL
-    LEFT JOIN book_entry AS e ON e.merchant_no = i.merchant_no AND e.book = i.book AND e.number = u.number
-    WHERE i.merchant_no = ${merchantNo} AND i.book = ${book} AND i.id < ${id}`;
-  const answered = open.filter(({ isAgain, entryId }) => isAgain || (entryId !== null && isRead(entryId)));
-  if (answered.length > 0)
-    await sql`UPDATE book_unreadable AS u SET answered_import_id = ${id}
-      FROM unnest(${column(answered, ({ importId }) => importId)}::bigint[], ${column(answered, ({ line }) => line)}::bigint[]) AS g (import_id, line)
-      WHERE u.import_id = g.import_id AND u.line = g.line`.execute(trx);
-  return answered.length;
-}
-
-/** Puts an import on record before its rows; `finishImport` adds the figures. */
-export const startImport = async (
-  trx: Trx,
-  { merchantNo, book }: Book,
-  source: string,
-  auditEventId: number,
-): Promise<number> =>
-  (
-    await rowOf(trx)<{ id: number }>`
-      INSERT INTO book_import (merchant_no, book, source, content_sha256, audit_event_id, rows_read, added, changed, returned, withdrawn, unreadable)
-      VALUES (${merchantNo}, ${book}, ${source}, '', ${auditEventId}, 0, 0, 0, 0, 0, 0) RETURNING id`
-  ).id;
 
 export interface ImportCounts {
   readonly rowsRead: number;
@@ -241,14 +157,29 @@ export interface ImportCounts {
   readonly unreadable: number;
 }
 
+/**
+ * Completes the record of the import, and marks unreadable rows of earlier ones as answered: where this import read the same content or
+ * all their days again, or the entry. Returns how many. `days` is null where it covers none.
+ */
 export async function finishImport(
   trx: Trx,
-  { id, sha256, days }: ImportRow,
-  counts: ImportCounts,
-): Promise<void> {
+  importing: Importing,
+  { sha256, days, ...counts }: ImportCounts & { readonly sha256: string; readonly days: Days | null },
+): Promise<number> {
+  const { id } = importing;
+  const [first, last] = days ?? [null, null];
   await sql`
-    UPDATE book_import SET content_sha256 = ${sha256}, first_day = ${days?.[0] ?? null}, last_day = ${days?.[1] ?? null},
-      rows_read = ${counts.rowsRead}, added = ${counts.added}, changed = ${counts.changed}, returned = ${counts.returned},
-      withdrawn = ${counts.withdrawn}, unreadable = ${counts.unreadable}
+    UPDATE book_import SET content_sha256 = ${sha256}, first_day = ${first}, last_day = ${last}, rows_read = ${counts.rowsRead},
+      added = ${counts.added}, changed = ${counts.changed}, returned = ${counts.returned}, withdrawn = ${counts.withdrawn},
+      unreadable = ${counts.unreadable}
     WHERE id = ${id}`.execute(trx);
+  const answered = await rowsOf(trx)`
+    UPDATE book_unreadable AS row SET answered_import_id = ${id} FROM book_import AS earlier
+    WHERE row.import_id = earlier.id AND row.answered_import_id IS NULL AND earlier.id < ${id}
+      AND (earlier.merchant_no, earlier.book) = (${importing.merchantNo}, ${importing.book})
+      AND (earlier.content_sha256 = ${sha256} OR earlier.first_day >= ${first} AND earlier.last_day <= ${last} OR EXISTS (
+        SELECT FROM book_entry AS entry WHERE (entry.merchant_no, entry.book, entry.number) = (earlier.merchant_no, earlier.book, row.number)
+          AND ${isRead(importing)}))
+    RETURNING row.line`;
+  return answered.length;
 }

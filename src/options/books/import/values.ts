@@ -1,5 +1,5 @@
 /** What a cell of an own book says: an amount, a moment, the parts of a reference. Nothing is guessed, and no digit is lost. */
-import { dayOf, instantsOf, parseDay } from '../../../ledger/business-day.ts';
+import { dayOf, instantsOf, isDay } from '../../../ledger/business-day.ts';
 import type { BusinessDay } from '../../../ledger/entry.ts';
 import { isWithinDigits } from '../../../ledger/money.ts';
 
@@ -36,9 +36,13 @@ export function amountReader(decimal: 'point' | 'comma'): (text: string) => stri
         (integer.replaceAll(/\D/g, '').replace(/^0+(?=\d)/, '') || '0') + (part === '' ? '' : `.${part}`);
     }
     if (!isWithinDigits(plain)) return null;
-    return isNegative && /[1-9]/.test(plain) ? `-${plain}` : plain;
+    return isNegative ? negated(plain) : plain;
   };
 }
+
+/** The amount with the other sign; zero has none. */
+export const negated = (amount: string): string =>
+  amount.startsWith('-') ? amount.slice(1) : /[1-9]/.test(amount) ? `-${amount}` : amount;
 
 function unsigned(text: string): { readonly digits: string; readonly isNegative: boolean } {
   const first = text.charCodeAt(0);
@@ -70,40 +74,43 @@ export interface Moment {
   readonly bookedAt: string | null;
 }
 
-const TOKENS: Readonly<Record<string, string>> = {
-  YYYY: String.raw`(?<year>\d{4})`,
-  YY: String.raw`(?<short>\d\d)`,
-  MM: String.raw`(?<month>\d\d)`,
-  M: String.raw`(?<month>\d{1,2})`,
-  DD: String.raw`(?<day>\d\d)`,
-  D: String.raw`(?<day>\d{1,2})`,
-  HH: String.raw`(?<hour>\d\d)`,
-  H: String.raw`(?<hour>\d{1,2})`,
-  hh: String.raw`(?<hour>\d\d)`,
-  h: String.raw`(?<hour>\d{1,2})`,
-  mm: String.raw`(?<minute>\d\d)`,
-  ss: String.raw`(?<second>\d\d)(?:[.,]\d+)?`,
-  A: String.raw`(?<half>[AaPp])\.?[Mm]\.?`,
-  Z: String.raw`(?<offset>Z|[+-]\d\d(?::?\d\d)?)`,
+/** Zones of a book: in which its times are, and whose days count. */
+export interface Zones {
+  readonly own: string;
+  readonly platform: string;
+}
+
+const OFFSET = String.raw`(?<offset>Z|[+-]\d\d(?::?\d\d)?)`;
+const SECOND = String.raw`(?<second>\d\d)(?:[.,]\d+)?`;
+export const ISO_PATTERN = new RegExp(
+  String.raw`^(?<year>\d{4})-(?<month>\d\d)-(?<day>\d\d)(?:[T ](?<hour>\d\d):(?<minute>\d\d)(?::${SECOND})?\s?${OFFSET}?)?$`,
+);
+const TOKEN = /YYYY|YY|MM?|DD?|HH?|hh?|mm|ss|A|Z/;
+/** By the first letter of their token. */
+const PARTS: Readonly<Record<string, string>> = {
+  ...{ Y: 'year', M: 'month', D: 'day', H: 'hour', h: 'hour', m: 'minute' },
 };
-const TOKEN = /YYYY|YY|MM|M|DD|D|HH|H|hh|h|mm|ss|A|Z/g;
-export const ISO_PATTERN =
-  /^(?<year>\d{4})-(?<month>\d\d)-(?<day>\d\d)(?:[T ](?<hour>\d\d):(?<minute>\d\d)(?::(?<second>\d\d)(?:[.,]\d+)?)?\s?(?<offset>Z|[+-]\d\d(?::?\d\d)?)?)?$/;
+
+function tokenPattern(token: string): string {
+  if (token === 'ss') return SECOND;
+  if (token === 'Z') return OFFSET;
+  if (token === 'A') return String.raw`(?<half>[AaPp])\.?[Mm]\.?`;
+  return `(?<${PARTS[token[0]!]!}>\\d{${token.length === 1 ? '1,2' : token.length}})`;
+}
 
 /** The pattern of a form like `DD.MM.YYYY HH:mm`; null where it names no day, half a time, or a part twice. */
 export function datePattern(form: string): RegExp | null {
-  const tokens = form.match(TOKEN) ?? [];
-  const has = (...names: string[]): boolean => tokens.some((token) => names.includes(token));
-  const isOfTwelve = has('h', 'hh');
-  if (!has('YYYY', 'YY') || !has('M', 'MM') || !has('D', 'DD')) return null;
-  if ((isOfTwelve || has('H', 'HH')) !== has('mm') || isOfTwelve !== has('A')) return null;
-  const literals = form
-    .split(TOKEN)
-    .map((text) =>
-      text.replaceAll(/[.*+?^${}()|[\]\\/-]/g, String.raw`\$&`).replaceAll(/\s+/g, String.raw`\s+`),
-    );
+  // Split by what it captures, every second part is a token.
+  const parts = form.split(new RegExp(`(${TOKEN.source})`));
+  const has = (letter: string): boolean => parts.some((part, at) => at % 2 === 1 && part[0] === letter);
+  if (!has('Y') || !has('M') || !has('D')) return null;
+  if ((has('h') || has('H')) !== has('m') || has('h') !== has('A')) return null;
+  const literal = (text: string): string =>
+    text.replaceAll(/[.*+?^${}()|[\]\\/-]/g, String.raw`\$&`).replaceAll(/\s+/g, String.raw`\s+`);
   try {
-    return new RegExp(`^${literals.map((text, at) => text + (TOKENS[tokens[at] ?? ''] ?? '')).join('')}$`);
+    return new RegExp(
+      `^${parts.map((part, at) => (at % 2 === 1 ? tokenPattern(part) : literal(part))).join('')}$`,
+    );
   } catch {
     return null;
   }
@@ -112,70 +119,39 @@ export function datePattern(form: string): RegExp | null {
 /** Whether the form has a time. */
 export const hasTime = (form: string): boolean => form.includes('mm');
 
-/** Zones of a book: in which its times are, and whose days count. */
-export interface Zones {
-  readonly own: string;
-  readonly platform: string;
-}
-
-const two = (text = '0'): string => (text.length < 2 ? `0${text}` : text);
+const two = (text = '0'): string => text.padStart(2, '0');
 
 /** Returns what reads a day or a time; null for a text that is neither, or that the calendar or the zone's clock does not have. */
 export function momentReader(
   patterns: readonly RegExp[],
   { own, platform }: Zones,
 ): (text: string) => Moment | null {
-  const isDay = createDayCheck();
   return (text) => {
-    const groups = firstMatch(patterns, text.trim());
+    const groups = patterns.map((pattern) => pattern.exec(text.trim())?.groups).find(Boolean);
     if (groups === undefined) return null;
-    const { year, short, month, day, hour, minute, second, half, offset } = groups;
-    const date = `${year ?? `20${short!}`}-${two(month)}-${two(day)}`;
+    const { year, month, day, hour, minute, second, half, offset } = groups;
+    const date = `${year!.padStart(4, '20')}-${two(month)}-${two(day)}`;
     if (hour === undefined) return isDay(date) ? { day: date, bookedAt: null } : null;
-    const clock = hourOf(hour, half);
-    const wall = `${date} ${clock}:${minute!}:${second ?? '00'}`;
+    const wall = `${date} ${hourOf(hour, half)}:${minute!}:${two(second)}`;
     // A time that the clock shows twice is taken as its first.
-    const ms = offset === undefined ? instantsOf(wall, own)[0] : instantAt(wall, offset);
-    return ms === undefined ? null : { day: dayOf(ms, platform), bookedAt: new Date(ms).toISOString() };
+    const ms = instantsOf(wall, offset === undefined ? own : 'UTC')[0];
+    if (ms === undefined) return null;
+    const at = ms - aheadMs(offset);
+    return { day: dayOf(at, platform), bookedAt: new Date(at).toISOString() };
   };
-}
-
-function firstMatch(patterns: readonly RegExp[], text: string) {
-  for (const pattern of patterns) {
-    const groups = pattern.exec(text)?.groups;
-    if (groups !== undefined) return groups;
-  }
-  return undefined;
 }
 
 function hourOf(hour: string, half: string | undefined): string {
   if (half === undefined) return two(hour);
   const given = Number(hour);
-  if (given < 1 || given > 12) return '99';
-  return two(String((given % 12) + (/p/i.test(half) ? 12 : 0)));
+  // No clock shows 99.
+  return given < 1 || given > 12 ? '99' : two(String((given % 12) + (/p/i.test(half) ? 12 : 0)));
 }
 
-function instantAt(wall: string, offset: string): number | undefined {
-  const [utcMs] = instantsOf(wall, 'UTC');
-  if (utcMs === undefined || offset === 'Z') return utcMs;
+/** How far a clock of this offset is ahead of UTC. */
+function aheadMs(offset = 'Z'): number {
+  if (offset === 'Z') return 0;
   const digits = offset.slice(1).replace(':', '').padEnd(4, '0');
-  const aheadMs = (Number(digits.slice(0, 2)) * 60 + Number(digits.slice(2))) * 60_000;
-  return offset.startsWith('-') ? utcMs + aheadMs : utcMs - aheadMs;
-}
-
-/** Remembers the days of a file, which are few. */
-function createDayCheck(): (day: string) => boolean {
-  const known = new Map<string, boolean>();
-  return (day) => {
-    let answer = known.get(day);
-    if (answer === undefined) {
-      try {
-        answer = parseDay(day) === day;
-      } catch {
-        answer = false;
-      }
-      if (known.size < 10_000) known.set(day, answer);
-    }
-    return answer;
-  };
+  const ms = (Number(digits.slice(0, 2)) * 60 + Number(digits.slice(2))) * 60_000;
+  return offset.startsWith('-') ? -ms : ms;
 }
