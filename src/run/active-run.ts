@@ -155,6 +155,7 @@ export type Progress = Readonly<
   | { stage: 'publish'; merchantNo: string; daysDone: number; days: number }
   | { stage: 'merchants'; merchantsDone: number; merchants: number }
   | { stage: 'adopt'; days: number; statements: number }
+  | { stage: 'import'; rows: number }
 >;
 
 export type Stage = 'sync' | 'reconcile' | 'publish';

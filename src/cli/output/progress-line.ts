@@ -76,6 +76,8 @@ function progressText(progress: Progress, reading: readonly SyncProgress[]): Pro
       const statements = counted(progress.statements, 'statement');
       return { text: `taking over day ${progress.days}, ${statements} so far` };
     }
+    case 'import':
+      return { text: `reading: ${counted(progress.rows, 'row')}` };
     case 'merchants': {
       const { merchantsDone: done, merchants: all } = progress;
       return { text: `merchant ${done.toLocaleString('en')} of ${all.toLocaleString('en')}`, done, all };

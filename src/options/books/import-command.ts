@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { answerWith, auditEventOf, offlineSettings, stopSignal, withBy } from '../../cli/context.ts';
 import { dayFlag, unknownMerchant } from '../../cli/flags.ts';
 import { inputText } from '../../cli/input-file.ts';
+import { createProgressLine } from '../../cli/output/progress-line.ts';
 import { counted, line, lines } from '../../cli/output/text.ts';
 import { EXIT, UsageError } from '../../run/verdict/exit-codes.ts';
 import { knownMerchants } from '../../store/merchants.ts';
@@ -74,36 +75,18 @@ async function importBooks(path: string | undefined, flags: ImportFlags, self: C
       settings.platform?.merchant?.merchantNo === merchantNo ||
       (await knownMerchants(db, [merchantNo])).size > 0;
     if (!isKnown) throw unknownMerchant(merchantNo);
-    const progress = progressLine();
-    try {
-      const report = await importBook(db, {
-        ...{ mapping, source, from, to, isDryRun, auditEvent, now, signal },
-        zones: { own: mapping.zone ?? platformZone, platform: platformZone },
-        onProgress: progress.show,
-      });
-      progress.clear();
-      return {
-        document: { merchantNo, book, source: source.name, dryRun: isDryRun, ...report },
-        text: reportText(report, { merchantNo, book, name: source.name, isDryRun }),
-        exitCode: report.unreadable > 0 ? EXIT.needsPerson : EXIT.done,
-      };
-    } catch (error) {
-      progress.clear();
-      throw error;
-    }
+    const progress = createProgressLine();
+    const report = await importBook(db, {
+      ...{ mapping, source, from, to, isDryRun, auditEvent, now, signal },
+      zones: { own: mapping.zone ?? platformZone, platform: platformZone },
+      onProgress: (rows) => progress.show({ stage: 'import', rows }),
+    }).finally(progress.clear);
+    return {
+      document: { merchantNo, book, source: source.name, dryRun: isDryRun, ...report },
+      text: reportText(report, { merchantNo, book, name: source.name, isDryRun }),
+      exitCode: report.unreadable > 0 ? EXIT.needsPerson : EXIT.done,
+    };
   });
-}
-
-/** On a terminal, how many rows are read. */
-function progressLine() {
-  const { isTTY } = process.stderr;
-  const write = (text: string): void => {
-    if (isTTY) process.stderr.write(`\r\u001b[K${text}`);
-  };
-  return {
-    show: (rowsRead: number): void => write(`reading: ${counted(rowsRead, 'row')}`),
-    clear: (): void => write(''),
-  };
 }
 
 interface About {

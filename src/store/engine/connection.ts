@@ -198,7 +198,7 @@ export function protectionOf(databaseUrl: string): Protection {
  * Throws `DatabaseUnprotected` for an unencrypted connection that the settings do not allow. `place` names the server
  * without the password.
  */
-function assertProtected(
+export function assertProtected(
   databaseUrl: string,
   place: string,
   { allowInsecure = [] }: { readonly allowInsecure?: readonly string[] },

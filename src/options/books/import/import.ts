@@ -1,25 +1,17 @@
 /**
  * Imports a merchant's own book. What the file holds is the book on the days that it covers: new entries are added, changed ones get
- * another version, and those that it does not hold any more are marked as withdrawn, all in one transaction or not at all.
+ * another version, and those that it does not hold any more are marked as withdrawn, all in one transaction or not at all. Rows are sent
+ * in parts, and what the import has read is remembered in the database.
  */
+import { sql, type RawBuilder } from 'kysely';
 import type { BusinessDay } from '../../../ledger/entry.ts';
 import { UsageError } from '../../../run/verdict/exit-codes.ts';
-import type { AuditEvent } from '../../../store/audit.ts';
-import type { Db, Trx } from '../../../store/engine/database.ts';
+import { type AuditEvent, recordAuditEvent } from '../../../store/audit.ts';
+import { arrayLiteral, type Db, rowOf, rowsOf, type Trx } from '../../../store/engine/database.ts';
+import type { BookRow } from '../types.ts';
 import type { Mapping } from './mapping.ts';
-import { readRows, repeated, type ReadRows } from './rows.ts';
+import { readRows, repeated, type ReadRows, type UnreadableRow } from './rows.ts';
 import type { Source } from './sources.ts';
-import {
-  addUnreadable,
-  type Days,
-  finishImport,
-  type Importing,
-  type ImportCounts,
-  startImport,
-  takeRows,
-  type UnreadableRow,
-  withdrawMissing,
-} from './stored.ts';
 import type { Zones } from './values.ts';
 
 /** So many unreadable rows are kept. More come of a mapping that does not fit. */
@@ -27,6 +19,8 @@ const UNREADABLE_MAX = 10_000;
 /** An import may withdraw so many entries without being asked, or half of those on its days. */
 const WITHDRAWN_UNASKED_MAX = 20;
 const FIRST_UNREADABLE = 5;
+/** A pause of the source, not of the database, is no reason to end the transaction. */
+const IDLE_MS_MAX = 600_000;
 
 export interface ImportRequest {
   readonly mapping: Mapping;
@@ -43,7 +37,9 @@ export interface ImportRequest {
   readonly onProgress: (rowsRead: number) => void;
 }
 
-export interface ImportReport extends ImportCounts {
+type Counts = Record<'rowsRead' | 'added' | 'changed' | 'returned' | 'withdrawn' | 'unreadable', number>;
+
+export interface ImportReport extends Readonly<Counts> {
   /** Null for a dry run. */
   readonly importId: number | null;
   readonly unchanged: number;
@@ -76,104 +72,227 @@ export async function importBook(db: Db, request: ImportRequest): Promise<Import
   return report!;
 }
 
+/** One import of a merchant's book, and what it came to so far. */
+interface Importing {
+  readonly id: number;
+  readonly merchantNo: string;
+  readonly book: string;
+  readonly counts: Counts;
+  /** First and last day of its rows; none as long as it has read none. */
+  days: readonly BusinessDay[];
+  /** Rows that do not say which entry they are. */
+  nameless: number;
+  readonly firstUnreadable: UnreadableRow[];
+}
+
 async function importIn(trx: Trx, request: ImportRequest): Promise<ImportReport> {
-  const { mapping, source, auditEvent, now, signal, onProgress } = request;
-  const importing = await startImport(
-    trx,
-    { merchantNo: mapping.merchant, book: mapping.book },
-    { source: source.name, auditEvent, at: now() },
-  );
-  const work = createWork(trx, importing);
+  const { mapping, source, signal, onProgress } = request;
+  const importing = await startImport(trx, request);
+  const { id, counts, firstUnreadable } = importing;
   let written = Promise.resolve();
   try {
     for await (const rows of readRows(source, mapping, request.zones)) {
       signal.throwIfAborted();
       await written;
-      onProgress(work.counts.rowsRead);
-      written = work.write(rows);
+      onProgress(counts.rowsRead);
+      written = writeRows(trx, importing, rows);
       // The next rows are read meanwhile; a failure is thrown where it is waited for.
       written.catch(() => undefined);
     }
   } finally {
     await written;
   }
-  const { counts, first } = work;
   if (counts.rowsRead > 0 && counts.rowsRead === counts.unreadable)
-    throw new UsageError(`no row of ${source.name} can be read; ${fault(first)}`);
-  const [firstDay, lastDay] = [request.from ?? work.span?.[0], request.to ?? work.span?.[1]];
-  const isCovering = mapping.covers === 'days' && firstDay !== undefined && lastDay! >= firstDay;
-  const days = isCovering && work.nameless === 0 ? ([firstDay, lastDay!] as const) : null;
-  if (days !== null) counts.withdrawn = await withdraw(trx, request, importing, days);
-  const answered = await finishImport(trx, importing, { ...counts, sha256: source.sha256(), days });
-  const { rowsRead, unreadable, added, changed, returned } = counts;
+    throw new UsageError(`no row of ${source.name} can be read; ${fault(firstUnreadable)}`);
+  const [firstDay = null, lastDay = null] = [
+    request.from ?? importing.days[0],
+    request.to ?? importing.days.at(-1),
+  ];
+  const isCovering =
+    mapping.covers === 'days' && firstDay !== null && lastDay !== null && firstDay <= lastDay;
+  const days =
+    isCovering && importing.nameless === 0 ? { firstDay, lastDay } : { firstDay: null, lastDay: null };
+  if (days.firstDay !== null) await withdrawMissing(trx, importing, request, days);
+  const answered = await finishImport(trx, importing, { ...days, sha256: source.sha256() });
   return {
-    ...{ importId: importing.id, ...counts, answered, firstUnreadable: first },
-    unchanged: rowsRead - unreadable - added - changed - returned,
-    ...{ firstDay: days?.[0] ?? null, lastDay: days?.[1] ?? null },
+    ...{ importId: id, ...counts, ...days, answered, firstUnreadable },
+    unchanged: counts.rowsRead - counts.unreadable - counts.added - counts.changed - counts.returned,
     notWithdrawn:
-      isCovering && days === null
+      isCovering && days.firstDay === null
         ? 'rows without a readable number may be entries of the book, so no entry was withdrawn.'
         : null,
   };
 }
 
-/** Writes the rows of an import, part by part. */
-function createWork(trx: Trx, importing: Importing) {
-  const work = {
-    counts: { rowsRead: 0, added: 0, changed: 0, returned: 0, withdrawn: 0, unreadable: 0 },
-    first: [] as UnreadableRow[],
-    span: null as Days | null,
-    /** Rows that do not say which entry they are. */
-    nameless: 0,
-    write: async ({ entries, unreadable }: ReadRows): Promise<void> => {
-      const { counts, first } = work;
-      const taken = await takeRows(
-        trx,
-        importing,
-        entries.map(({ entry }) => entry),
-      );
-      const refused = [...unreadable, ...taken.repeated.map((at) => repeated(entries[at]!))];
-      for (const key of ['added', 'changed', 'returned'] as const) counts[key] += taken[key];
-      counts.rowsRead += entries.length + unreadable.length;
-      counts.unreadable += refused.length;
-      work.nameless += refused.filter(({ number }) => number === null).length;
-      work.span = widened(work.span, taken);
-      first.push(...refused.sort((a, b) => a.line - b.line).slice(0, FIRST_UNREADABLE - first.length));
-      if (counts.unreadable > UNREADABLE_MAX)
-        throw new UsageError(
-          `over ${UNREADABLE_MAX.toLocaleString('en')} rows cannot be read; ${fault(first)}`,
-        );
-      if (refused.length > 0) await addUnreadable(trx, importing, refused);
-    },
-  };
-  return work;
-}
-
-function widened(
-  span: Days | null,
-  { firstDay, lastDay }: { readonly firstDay: BusinessDay | null; readonly lastDay: BusinessDay | null },
-): Days | null {
-  if (firstDay === null || lastDay === null) return span;
-  if (span === null) return [firstDay, lastDay];
-  return [firstDay < span[0] ? firstDay : span[0], lastDay > span[1] ? lastDay : span[1]];
-}
-
-/** Throws `UsageError` where most entries of these days would go, unasked. */
-async function withdraw(
-  trx: Trx,
-  { from, to, source }: ImportRequest,
-  importing: Importing,
-  days: Days,
-): Promise<number> {
-  const { withdrawn, held } = await withdrawMissing(trx, importing, days);
-  const isAsked = from !== undefined && to !== undefined;
-  if (!isAsked && withdrawn > WITHDRAWN_UNASKED_MAX && withdrawn > held)
-    throw new UsageError(
-      `${source.name} lacks ${withdrawn.toLocaleString('en')} of the ${(withdrawn + held).toLocaleString('en')} entries that the book ` +
-        `${importing.book} has from ${days[0]} to ${days[1]}. Nothing was stored. If the file is complete, name its days with --from and --to.`,
-    );
-  return withdrawn;
-}
-
 const fault = ([first]: readonly UnreadableRow[]): string =>
   `line ${first!.line}: ${first!.reason} Check the mapping. Nothing was stored.`;
+
+/**
+ * Waits for other imports and the matching of the merchant, and puts the import on record; `finishImport` adds the figures. Until the
+ * transaction ends, `book_read` has the entries that the import read and left as they are. Those with its number are what it wrote.
+ */
+async function startImport(
+  trx: Trx,
+  { mapping, source, auditEvent, now }: ImportRequest,
+): Promise<Importing> {
+  const { merchant: merchantNo, book } = mapping;
+  await sql`SELECT pg_advisory_xact_lock(hashtextextended(${`daybook books ${merchantNo}`}, 0)), set_config('jit', 'off', true),
+    set_config('idle_in_transaction_session_timeout', ${String(IDLE_MS_MAX)}, true)`.execute(trx);
+  await sql`CREATE TEMPORARY TABLE book_read (entry_id bigint PRIMARY KEY) ON COMMIT DROP`.execute(trx);
+  const auditEventId = await recordAuditEvent(trx, auditEvent, now());
+  const { id } = await rowOf(trx)<{ id: number }>`
+    INSERT INTO book_import (merchant_no, book, source, content_sha256, audit_event_id, rows_read, added, changed, returned, withdrawn, unreadable)
+    VALUES (${merchantNo}, ${book}, ${source.name}, '', ${auditEventId}, 0, 0, 0, 0, 0, 0) RETURNING id`;
+  const counts = { rowsRead: 0, added: 0, changed: 0, returned: 0, withdrawn: 0, unreadable: 0 };
+  return { id, merchantNo, book, counts, days: [], nameless: 0, firstUnreadable: [] };
+}
+
+/** Writes some rows. Throws `UsageError` once too many cannot be read. */
+async function writeRows(trx: Trx, importing: Importing, { entries, unreadable }: ReadRows): Promise<void> {
+  const { id, counts, days, firstUnreadable: first } = importing;
+  const taken = await takeRows(
+    trx,
+    importing,
+    entries.map(({ entry }) => entry),
+  );
+  const refused = [...unreadable, ...taken.repeated.map((at) => repeated(entries[at]!))];
+  for (const key of ['added', 'changed', 'returned'] as const) counts[key] += taken[key];
+  counts.rowsRead += entries.length + unreadable.length;
+  counts.unreadable += refused.length;
+  const sorted = [...days, ...taken.days].sort();
+  importing.days = [...sorted.slice(0, 1), ...sorted.slice(-1)];
+  importing.nameless += refused.filter(({ number }) => number === null).length;
+  first.push(...refused.sort((a, b) => a.line - b.line).slice(0, FIRST_UNREADABLE - first.length));
+  if (counts.unreadable > UNREADABLE_MAX)
+    throw new UsageError(`over ${UNREADABLE_MAX.toLocaleString('en')} rows cannot be read; ${fault(first)}`);
+  if (refused.length === 0) return;
+  const column = (of: (row: UnreadableRow) => string | number | null): string =>
+    arrayLiteral(refused.map(of));
+  await sql`
+    INSERT INTO book_unreadable (import_id, line, reason, raw, number)
+    SELECT ${id}::bigint, * FROM unnest(${column(({ line }) => line)}::bigint[], ${column(({ reason }) => reason)}::text[],
+      ${column(({ raw }) => raw)}::text[], ${column(({ number }) => number)}::text[])`.execute(trx);
+}
+
+interface Taken {
+  readonly added: number;
+  readonly changed: number;
+  readonly returned: number;
+  /** First and last day of the rows that are not repeated. */
+  readonly days: readonly BusinessDay[];
+  /** Places, from 0, of rows whose number an earlier row has. They changed nothing. */
+  readonly repeated: readonly number[];
+}
+
+const isRead = ({ id }: Importing) =>
+  sql`(entry.import_id = ${id} OR EXISTS (SELECT FROM book_read WHERE entry_id = entry.id))`;
+
+const markChanged = (merchantNo: string, days: RawBuilder<unknown>) => sql`
+  INSERT INTO book_day (merchant_no, currency, day) SELECT ${merchantNo}, * FROM (${days}) AS changed_day
+  ON CONFLICT (merchant_no, currency, day) DO UPDATE SET is_changed = true WHERE NOT book_day.is_changed`;
+
+/** Adds the entries that the book does not have, gives others their next version, and takes back those that were withdrawn. */
+function takeRows(trx: Trx, importing: Importing, rows: readonly BookRow[]): Promise<Taken> {
+  const { merchantNo, book, id } = importing;
+  const column = (of: (row: BookRow) => string | null): string => arrayLiteral(rows.map(of));
+  return rowOf(trx)<Taken>`
+    WITH given AS MATERIALIZED (
+      SELECT row.*, known.*, CASE WHEN min(at) OVER (PARTITION BY number) < at OR is_read THEN 'repeated' WHEN id IS NULL THEN 'added'
+        WHEN is_same THEN 'same' ELSE 'changed' END AS what
+      FROM unnest(${column(({ number }) => number)}::text[], ${column(({ currency }) => currency)}::text[],
+        ${column(({ day }) => day)}::date[], ${column(({ bookedAt }) => bookedAt)}::timestamptz[],
+        ${column(({ amount }) => amount)}::numeric[], ${column(({ referenceKeys }) => referenceKeys.join(' '))}::text[],
+        ${column(({ reference }) => reference)}::text[], ${column(({ type }) => type)}::text[], ${column(({ note }) => note)}::text[]
+      ) WITH ORDINALITY AS row (number, currency, day, booked_at, amount, keys, reference, type, note, at)
+      LEFT JOIN LATERAL (
+        SELECT id, entry.currency AS old_currency, entry.day AS old_day, withdrawn_import_id IS NOT NULL AS was_withdrawn,
+          (entry.currency, entry.day, entry.amount, entry.reference, entry.type, entry.note)
+            = (row.currency, row.day, row.amount, row.reference, row.type, row.note)
+            AND entry.booked_at IS NOT DISTINCT FROM row.booked_at AS is_same, ${isRead(importing)} AS is_read
+        FROM book_entry AS entry WHERE merchant_no = ${merchantNo} AND book = ${book} AND entry.number = row.number LIMIT 1
+      ) AS known ON true
+    ), added AS (
+      INSERT INTO book_entry (merchant_no, book, import_id, number, currency, day, booked_at, amount, reference_keys, reference, type, note)
+      SELECT ${merchantNo}, ${book}, ${id}::bigint, number, currency, day, booked_at, amount, string_to_array(keys, ' '), reference, type, note
+      FROM given WHERE what = 'added'
+    ), changed AS (
+      UPDATE book_entry AS entry SET version = version + 1, import_id = ${id}, withdrawn_import_id = NULL,
+        earlier = coalesce(earlier, '[]') || jsonb_build_array(jsonb_build_object('version', version, 'importId', import_id,
+          'currency', entry.currency, 'day', entry.day, 'bookedAt', entry.booked_at, 'amount', entry.amount::text,
+          'reference', entry.reference, 'type', entry.type, 'note', entry.note)),
+        currency = given.currency, day = given.day, booked_at = given.booked_at, amount = given.amount,
+        reference_keys = string_to_array(keys, ' '), reference = given.reference, type = given.type, note = given.note
+      FROM given WHERE entry.id = given.id AND what = 'changed'
+    ), same AS (
+      INSERT INTO book_read SELECT id FROM given WHERE what = 'same'
+    ), returned AS (
+      UPDATE book_entry AS entry SET withdrawn_import_id = NULL FROM given WHERE entry.id = given.id AND what = 'same' AND was_withdrawn
+    ), marked AS (${markChanged(
+      merchantNo,
+      sql`SELECT currency, day FROM given WHERE what IN ('added', 'changed') OR what = 'same' AND was_withdrawn
+        UNION SELECT old_currency, old_day FROM given WHERE what = 'changed'`,
+    )})
+    SELECT count(*) FILTER (WHERE what = 'added') AS added, count(*) FILTER (WHERE what = 'changed' AND NOT was_withdrawn) AS changed,
+      count(*) FILTER (WHERE what <> 'repeated' AND was_withdrawn) AS returned,
+      array_remove(ARRAY[min(day) FILTER (WHERE what <> 'repeated'), max(day) FILTER (WHERE what <> 'repeated')], NULL)::text[] AS days,
+      coalesce(array_agg((at - 1)::int ORDER BY at) FILTER (WHERE what = 'repeated'), '{}') AS repeated
+    FROM given`;
+}
+
+/** Withdraws the entries of these days that no row of the import names. Throws `UsageError` where that is most of them, unasked. */
+async function withdrawMissing(
+  trx: Trx,
+  importing: Importing,
+  { from, to, source }: ImportRequest,
+  { firstDay, lastDay }: Pick<ImportReport, 'firstDay' | 'lastDay'>,
+): Promise<void> {
+  const { merchantNo, book, id, counts } = importing;
+  // Each account day of an entry is in book_day, and leads to the index by day.
+  const isHeld = sql`book_day.merchant_no = ${merchantNo} AND book_day.day BETWEEN ${firstDay} AND ${lastDay} AND entry.book = ${book}
+    AND (entry.merchant_no, entry.currency, entry.day) = (book_day.merchant_no, book_day.currency, book_day.day)
+    AND entry.withdrawn_import_id IS NULL`;
+  const { withdrawn } = await rowOf(trx)<{ withdrawn: number }>`
+    WITH gone AS (
+      UPDATE book_entry AS entry SET withdrawn_import_id = ${id} FROM book_day
+      WHERE ${isHeld} AND NOT ${isRead(importing)}
+        AND NOT EXISTS (SELECT FROM book_unreadable AS row WHERE row.import_id = ${id} AND row.number = entry.number)
+      RETURNING entry.currency, entry.day
+    ), marked AS (${markChanged(merchantNo, sql`SELECT DISTINCT currency, day FROM gone`)})
+    SELECT count(*) AS withdrawn FROM gone`;
+  counts.withdrawn = withdrawn;
+  if ((from !== undefined && to !== undefined) || withdrawn <= WITHDRAWN_UNASKED_MAX) return;
+  const { held } = await rowOf(trx)<{
+    held: number;
+  }>`SELECT count(*) AS held FROM book_day JOIN book_entry AS entry ON ${isHeld}`;
+  if (withdrawn > held)
+    throw new UsageError(
+      `${source.name} lacks ${withdrawn.toLocaleString('en')} of the ${(withdrawn + held).toLocaleString('en')} entries that the book ${book} ` +
+        `has from ${firstDay} to ${lastDay}. Nothing was stored. If the file is complete, name its days with --from and --to.`,
+    );
+}
+
+/**
+ * Completes the record of the import, and marks unreadable rows of earlier ones as answered: where this import read the same content or
+ * all their days again, or the entry. Returns how many.
+ */
+async function finishImport(
+  trx: Trx,
+  importing: Importing,
+  { firstDay, lastDay, sha256 }: Pick<ImportReport, 'firstDay' | 'lastDay'> & { readonly sha256: string },
+): Promise<number> {
+  const { id, merchantNo, book, counts } = importing;
+  await sql`
+    UPDATE book_import SET content_sha256 = ${sha256}, first_day = ${firstDay}, last_day = ${lastDay}, rows_read = ${counts.rowsRead},
+      added = ${counts.added}, changed = ${counts.changed}, returned = ${counts.returned}, withdrawn = ${counts.withdrawn},
+      unreadable = ${counts.unreadable}
+    WHERE id = ${id}`.execute(trx);
+  const answered = await rowsOf(trx)`
+    UPDATE book_unreadable AS row SET answered_import_id = ${id} FROM book_import AS earlier
+    WHERE row.import_id = earlier.id AND row.answered_import_id IS NULL AND earlier.id < ${id}
+      AND (earlier.merchant_no, earlier.book) = (${merchantNo}, ${book})
+      AND (earlier.content_sha256 = ${sha256} OR earlier.first_day >= ${firstDay} AND earlier.last_day <= ${lastDay} OR EXISTS (
+        SELECT FROM book_entry AS entry WHERE (entry.merchant_no, entry.book, entry.number) = (earlier.merchant_no, earlier.book, row.number)
+          AND ${isRead(importing)}))
+    RETURNING row.line`;
+  return answered.length;
+}

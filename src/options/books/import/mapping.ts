@@ -11,17 +11,20 @@ import { didYouMean } from '../../../settings/problem.ts';
 import { datePattern } from './values.ts';
 
 const COLUMNS_MAX = 5;
-const LINES_MAX = 1_000;
+const BOOK = /^[\p{L}\p{N}](?:[\p{L}\p{N} ._-]{0,38}[\p{L}\p{N}])?$/u;
+const DATES_RULE = 'is a form with day, month and year, like DD.MM.YYYY or MM/DD/YYYY hh:mm A';
+const COLUMNS_RULE = 'is missing: which columns of the file are the number, the day and the amount';
 
-const text = (isRight: (given: string) => boolean, error: string) =>
-  z.string({ error }).refine(isRight, { error });
+/** A text of this form, or for which this is true. */
+const text = (isRight: RegExp | ((given: string) => boolean), error: string) =>
+  z
+    .string({ error })
+    .refine((given) => (isRight instanceof RegExp ? isRight.test(given) : isRight(given)), { error });
 const oneOf = <const Values extends readonly [string, ...string[]]>(values: Values) =>
   z.enum(values, { error: `is one of: ${values.join(', ')}` });
-const lines = (min: number) =>
-  text(
-    (given) => /^\d{1,4}$/.test(given) && Number(given) >= min && Number(given) <= LINES_MAX,
-    `is a number from ${min} to ${LINES_MAX}`,
-  ).transform(Number);
+const lines = text(/^\d{1,3}$/, 'is a number of lines, 0 to 999')
+  .transform(Number)
+  .optional();
 
 const NAMES_COLUMN = `names a column, or a list of 1 to ${COLUMNS_MAX} columns`;
 const name = z.string().trim().min(1, { error: NAMES_COLUMN });
@@ -37,37 +40,31 @@ const COLUMNS = {
 
 const FIELDS = {
   merchant: text(isMerchantNo, MERCHANT_NO_RULE),
-  book: text(
-    (given) => /^[\p{L}\p{N}](?:[\p{L}\p{N} ._-]{0,38}[\p{L}\p{N}])?$/u.test(given),
-    'has 1 to 40 letters, digits, blanks, dots, dashes and underscores',
-  ).default('books'),
+  book: text(BOOK, 'has 1 to 40 letters, digits, blanks, dots, dashes and underscores').default('books'),
   format: oneOf(['csv', 'xlsx', 'query']),
   zone: text(isTimeZone, 'is a time zone, like Asia/Shanghai').optional(),
-  dates: text(
-    (form) => datePattern(form) !== null,
-    'is a form with day, month and year, like DD.MM.YYYY or MM/DD/YYYY hh:mm A',
-  ).optional(),
+  dates: text((form) => datePattern(form) !== null, DATES_RULE).optional(),
   decimal: oneOf(['point', 'comma']).default('point'),
   sign: oneOf(['as-is', 'reversed']).default('as-is'),
   covers: oneOf(['days', 'nothing']).default('days'),
-  currency: text((code) => CURRENCY_CODE.test(code), 'is a currency code of three capitals').optional(),
-  delimiter: text((given) => /^[,;\t|]$/.test(given), String.raw`is one of: , ; | and "\t"`).optional(),
+  currency: text(CURRENCY_CODE, 'is a currency code of three capitals').optional(),
+  delimiter: text(/^[,;\t|]$/, String.raw`is one of: , ; | and "\t"`).optional(),
   encoding: text(isEncoding, 'is an encoding, like windows-1252').optional(),
   sheet: z.string().min(1).optional(),
-  header: lines(1).optional(),
-  footer: lines(0).optional(),
+  ...{ header: lines, footer: lines },
   connectionEnv: text(
-    (variable) => /^[A-Z_][A-Z0-9_]*$/.test(variable),
+    /^[A-Z_][A-Z0-9_]*$/,
     'is the name of a variable of the environment, in capitals',
   ).optional(),
   query: z.string().trim().min(1).optional(),
-  columns: z.strictObject(COLUMNS, {
-    error: 'is missing: which columns of the file are the number, the day and the amount',
-  }),
+  columns: z.strictObject(COLUMNS, { error: COLUMNS_RULE }),
 };
-const schema = z.strictObject(FIELDS);
+const fields = z.strictObject(FIELDS);
+const schema = fields.superRefine((mapping, context) => {
+  for (const [key, message] of conflicts(mapping)) context.addIssue({ code: 'custom', path: [key], message });
+});
 
-export type Mapping = z.output<typeof schema>;
+export type Mapping = z.output<typeof fields>;
 export type ColumnName = keyof typeof COLUMNS;
 
 function isEncoding(label: string): boolean {
@@ -78,58 +75,47 @@ function isEncoding(label: string): boolean {
   }
 }
 
-const FORMATS_OF = {
-  ...{
-    delimiter: ['csv'],
-    encoding: ['csv'],
-    sheet: ['xlsx'],
-    header: ['csv', 'xlsx'],
-    footer: ['csv', 'xlsx'],
-  },
-  ...{ connectionEnv: ['query'], query: ['query'] },
+const OWN_KEYS = {
+  csv: ['delimiter', 'encoding', 'header', 'footer'],
+  xlsx: ['sheet', 'header', 'footer'],
+  query: ['connectionEnv', 'query'],
 } as const;
 
 /** What belongs to other formats, or is given twice or not at all. */
-function* conflicts(mapping: Mapping): Generator<readonly [path: Path, message: string]> {
+function* conflicts(mapping: Mapping): Generator<readonly [key: string, message: string]> {
   const { format, currency, columns: named } = mapping;
-  for (const [key, formats] of Object.entries(FORMATS_OF)) {
-    const isGiven = mapping[key as keyof typeof FORMATS_OF] !== undefined;
-    const isOwn = (formats as readonly string[]).includes(format);
-    if (isGiven && !isOwn) yield [[key], `belongs to format: ${formats.join(' or ')}; leave it out`];
-    if (!isGiven && isOwn && format === 'query') yield [[key], 'is missing'];
+  for (const key of new Set(Object.values(OWN_KEYS).flat())) {
+    const isOwn = OWN_KEYS[format].some((own) => own === key);
+    if (mapping[key] !== undefined && !isOwn) yield [key, `is not for format: ${format}; leave it out`];
+    if (mapping[key] === undefined && isOwn && format === 'query') yield [key, 'is missing'];
   }
   const [amount, credit, debit] = [named.amount, named.credit, named.debit].map((one) => one !== undefined);
-  if (amount === (credit || debit)) yield [['columns'], 'needs either amount, or credit and debit'];
-  else if (credit !== debit) yield [['columns'], 'needs both credit and debit'];
+  if (amount === (credit || debit)) yield ['columns', 'needs either amount, or credit and debit'];
+  else if (credit !== debit) yield ['columns', 'needs both credit and debit'];
   if ((named.currency === undefined) === (currency === undefined))
-    yield [['columns'], 'needs a column currency, or one currency stands above for all rows'];
+    yield ['columns', 'needs a column currency, or one currency stands above for all rows'];
 }
 
 /** Reads the text of a mapping. Throws `UsageError` with every problem and its line. `path` names the file. */
 export function readMapping(given: string, path: string): Mapping {
   const { content, placeOf } = readYaml(given, path, 'failsafe');
-  const parsed = schema
-    .superRefine((mapping, context) => {
-      for (const [at, message] of conflicts(mapping))
-        context.addIssue({ code: 'custom', path: [...at], message });
-    })
-    .safeParse(content);
+  const parsed = schema.safeParse(content);
   if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.flatMap((issue) => {
-    const at =
-      issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
-    return at.map(
-      (path) =>
-        `  ${placeOf(path)}: ${pathText(path) || 'the mapping'} ${issue.code === 'unrecognized_keys' ? unknownKey(path) : issue.message}`,
-    );
-  });
+  const problems = parsed.error.issues.flatMap((issue) =>
+    issue.code === 'unrecognized_keys'
+      ? issue.keys.map((key) => [[...issue.path, key], unknownKey(key, issue.path)] as const)
+      : [[issue.path, issue.message] as const],
+  );
+  const lines = problems.map(
+    ([at, problem]) => `  ${placeOf(at)}: ${pathText(at) || 'the mapping'} ${problem}`,
+  );
   throw new UsageError(
-    [`${counted(problems.length, 'problem')} in ${path}; nothing was read:`, ...problems].join('\n'),
+    [`${counted(lines.length, 'problem')} in ${path}; nothing was read:`, ...lines].join('\n'),
   );
 }
 
-function unknownKey(path: Path): string {
-  const known = Object.keys(path.length === 1 ? FIELDS : COLUMNS);
-  const meant = didYouMean(String(path.at(-1)), known);
+function unknownKey(key: string, at: Path): string {
+  const known = Object.keys(at.length === 0 ? FIELDS : COLUMNS);
+  const meant = didYouMean(key, known);
   return `is not known; ${meant === null ? `known are ${known.join(', ')}` : `did you mean ${meant}?`}`;
 }

@@ -6,7 +6,6 @@ import { UsageError } from '../../../run/verdict/exit-codes.ts';
 import type { BookRow } from '../types.ts';
 import type { ColumnName, Mapping } from './mapping.ts';
 import type { Source, SourceRow } from './sources.ts';
-import type { UnreadableRow } from './stored.ts';
 import {
   amountReader,
   datePattern,
@@ -25,6 +24,17 @@ const COLUMNS_NAMED_MAX = 20;
 /** Far more than any book has; a day outside comes of a mapping that reads it wrong. */
 const [FIRST_DAY, LAST_DAY] = ['1990-01-01', '2099-12-31'];
 
+/** A row that is no entry. */
+export interface UnreadableRow {
+  readonly line: number;
+  /** A sentence. */
+  readonly reason: string;
+  /** The row as it came. */
+  readonly raw: string;
+  /** The book's own number of the entry; null where the row does not say it. */
+  readonly number: string | null;
+}
+
 interface ReadRow {
   readonly source: SourceRow;
   readonly entry: BookRow;
@@ -35,30 +45,27 @@ export interface ReadRows {
   readonly unreadable: readonly UnreadableRow[];
 }
 
-/** A row that is no entry: the sentence that says why, and the entry's number unless the row does not say it. */
-class Unreadable extends Error {
-  readonly number: string | null;
-  constructor(reason: string, number: string | null) {
-    super(reason);
-    this.number = number;
-  }
-}
+/** Thrown and caught here: why a row is no entry, as a sentence. */
+class Unreadable extends Error {}
 
 /** The rows of the source, part by part. Throws `UsageError` where a column of the mapping is missing or there twice, or all is empty. */
 export async function* readRows(source: Source, mapping: Mapping, zones: Zones): AsyncGenerator<ReadRows> {
   let read: ReturnType<typeof rowReader> | null = null;
   for await (const part of source.rows) {
     const rows = read === null ? part.slice(1) : part;
-    read ??= rowReader(part[0]!.cells, { source, mapping, zones });
+    read ??= rowReader(part[0]!.cells, source.name, mapping, zones);
     const entries: ReadRow[] = [];
     const unreadable: UnreadableRow[] = [];
-    for (const row of rows)
+    for (const row of rows) {
+      let number: string | null = null;
       try {
-        entries.push({ source: row, entry: read(row.cells) });
+        number = read.numberOf(row.cells);
+        entries.push({ source: row, entry: read.entryOf(row.cells, number) });
       } catch (error) {
         if (!(error instanceof Unreadable)) throw error;
-        unreadable.push(unreadableRow(row, error.message, error.number));
+        unreadable.push(unreadableRow(row, error.message, number));
       }
+    }
     yield { entries, unreadable };
   }
   if (read === null) throw new UsageError(`${source.name} is empty. Nothing was stored.`);
@@ -75,67 +82,64 @@ export const repeated = ({ source, entry }: ReadRow): UnreadableRow =>
 
 type Cells = SourceRow['cells'];
 
-interface Reading {
-  readonly source: Source;
-  readonly mapping: Mapping;
-  readonly zones: Zones;
-}
-
 /** Returns what reads the rows below `heads`, the names of the columns. It throws `Unreadable`. */
-function rowReader(heads: Cells, { source, mapping, zones }: Reading): (cells: Cells) => BookRow {
-  const placesOf = columnPlaces(heads, mapping.columns, source.name);
+function rowReader(heads: Cells, name: string, mapping: Mapping, zones: Zones) {
+  const placesOf = columnPlaces(heads, mapping.columns, name);
   const readAmount = amountReader(mapping.decimal);
   const form = mapping.dates === undefined ? [] : [datePattern(mapping.dates)!];
   const patterns = form.length === 0 || mapping.format === 'xlsx' ? [...form, ISO_PATTERN] : form;
   const momentOf = momentReader(patterns, zones);
 
-  return (cells) => {
-    const text = (column: ColumnName, join = ' '): string => {
-      const places = placesOf[column];
-      if (places === undefined) return '';
-      if (places.length === 1) return cells[places[0]!]?.trim() ?? '';
-      const parts = places.map((place) => cells[place]?.trim() ?? '');
-      return parts.filter((part) => part !== '').join(join);
-    };
-    const kept = (column: ColumnName, max: number): string => cutText(storableText(text(column)), max);
-    if (source.isTable && hasOtherCells(cells, heads))
-      throw new Unreadable(`it has ${cells.length} cells, and the columns are ${heads.length}.`, null);
-    const number = storableText(text('number', '/'));
-    if (number === '') throw new Unreadable('its number is empty.', null);
-    if (number.length > NUMBER_CHARACTERS_MAX)
-      throw new Unreadable(`its number has over ${NUMBER_CHARACTERS_MAX} characters.`, null);
+  const text = (cells: Cells, column: ColumnName, join = ' '): string => {
+    const places = placesOf[column] ?? [];
+    if (places.length === 1) return cells[places[0]!]?.trim() ?? '';
+    const parts = places.map((place) => cells[place]?.trim() ?? '');
+    return parts.filter((part) => part !== '').join(join);
+  };
+  const kept = (cells: Cells, column: ColumnName, max: number): string =>
+    cutText(storableText(text(cells, column)), max);
+  const amountIn = (cells: Cells, column: 'amount' | 'credit' | 'debit'): string => {
+    const given = text(cells, column);
+    const amount = readAmount(given);
+    if (amount !== null) return amount;
+    throw new Unreadable(`the ${column} is ${given === '' ? 'empty' : 'no amount'}.`);
+  };
+  const amountOf = (cells: Cells): string => {
+    if (placesOf.amount !== undefined) return amountIn(cells, 'amount');
+    const given = (['credit', 'debit'] as const).filter((column) => text(cells, column) !== '');
+    if (given.length === 0) throw new Unreadable('credit and debit are empty.');
+    const amounts = given.map((column) => amountIn(cells, column));
+    const [at = 0, other] = amounts.flatMap((amount, place) => (Number(amount) === 0 ? [] : [place]));
+    if (other !== undefined) throw new Unreadable('it has both a credit and a debit.');
+    return given[at] === 'credit' ? amounts[at]! : negated(amounts[at]!);
+  };
 
-    const amountIn = (column: 'amount' | 'credit' | 'debit'): string => {
-      const given = text(column);
-      const amount = readAmount(given);
-      if (amount !== null) return amount;
-      throw new Unreadable(`the ${column} is ${given === '' ? 'empty' : 'no amount'}.`, number);
-    };
-    const amountOf = (): string => {
-      if (placesOf.amount !== undefined) return amountIn('amount');
-      const [hasCredit, hasDebit] = [text('credit') !== '', text('debit') !== ''];
-      if (!hasCredit && !hasDebit) throw new Unreadable('credit and debit are empty.', number);
-      const [credit, debit] = [hasCredit ? amountIn('credit') : '0', hasDebit ? amountIn('debit') : '0'];
-      if (Number(credit) !== 0 && Number(debit) !== 0)
-        throw new Unreadable('it has both a credit and a debit.', number);
-      return Number(debit) === 0 ? credit : negated(debit);
-    };
-    const moment = momentOf(text('booked'));
-    if (moment === null)
-      throw new Unreadable('the day is not written as the mapping says, or is not in the calendar.', number);
-    if (moment.day < FIRST_DAY || moment.day > LAST_DAY)
-      throw new Unreadable(`the day is not between ${FIRST_DAY} and ${LAST_DAY}.`, number);
-    const currency = mapping.currency ?? text('currency').toUpperCase();
-    if (!CURRENCY_CODE.test(currency))
-      throw new Unreadable('the currency is no code of three letters.', number);
-    const amount = amountOf();
-    const reference = kept('reference', TEXT_CHARACTERS_MAX);
-    return {
-      ...{ number, currency, day: moment.day, bookedAt: moment.bookedAt },
-      amount: mapping.sign === 'reversed' ? negated(amount) : amount,
-      ...{ reference, referenceKeys: referenceKeysOf(reference) },
-      ...{ type: kept('type', TYPE_CHARACTERS_MAX), note: kept('text', TEXT_CHARACTERS_MAX) },
-    };
+  return {
+    numberOf: (cells: Cells): string => {
+      if (mapping.format === 'csv' && hasOtherCells(cells, heads))
+        throw new Unreadable(`it has ${cells.length} cells, and the columns are ${heads.length}.`);
+      const number = storableText(text(cells, 'number', '/'));
+      if (number === '') throw new Unreadable('its number is empty.');
+      if (number.length <= NUMBER_CHARACTERS_MAX) return number;
+      throw new Unreadable(`its number has over ${NUMBER_CHARACTERS_MAX} characters.`);
+    },
+    entryOf: (cells: Cells, number: string): BookRow => {
+      const moment = momentOf(text(cells, 'booked'));
+      if (moment === null)
+        throw new Unreadable('the day is not written as the mapping says, or is not in the calendar.');
+      if (moment.day < FIRST_DAY || moment.day > LAST_DAY)
+        throw new Unreadable(`the day is not between ${FIRST_DAY} and ${LAST_DAY}.`);
+      const currency = mapping.currency ?? text(cells, 'currency').toUpperCase();
+      if (!CURRENCY_CODE.test(currency)) throw new Unreadable('the currency is no code of three letters.');
+      const amount = amountOf(cells);
+      const reference = kept(cells, 'reference', TEXT_CHARACTERS_MAX);
+      return {
+        ...{ number, currency, day: moment.day, bookedAt: moment.bookedAt },
+        amount: mapping.sign === 'reversed' ? negated(amount) : amount,
+        ...{ reference, referenceKeys: referenceKeysOf(reference) },
+        ...{ type: kept(cells, 'type', TYPE_CHARACTERS_MAX), note: kept(cells, 'text', TEXT_CHARACTERS_MAX) },
+      };
+    },
   };
 }
 

@@ -3,11 +3,13 @@ import { createHash, type Hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import pg from 'pg';
 import { loadFor } from '../../../host/packages.ts';
+import { ExpectedError } from '../../../ledger/ending.ts';
 import { messageOf } from '../../../ledger/text.ts';
+import { wallSecond } from '../../../ledger/wall-time.ts';
 import { UsageError } from '../../../run/verdict/exit-codes.ts';
 import { csvRows } from '../../../statements/formats/csv-reader.ts';
 import { UnreadableRows } from '../../../statements/formats/format.ts';
-import { protectionOf } from '../../../store/engine/connection.ts';
+import { assertProtected } from '../../../store/engine/connection.ts';
 import type { Mapping } from './mapping.ts';
 import { hasTime, workbookNumber } from './values.ts';
 
@@ -30,8 +32,6 @@ export interface Source {
   readonly name: string;
   /** Every row that is not empty, in parts; first the one with the names of the columns. Throws `UsageError` for what cannot be read. */
   readonly rows: AsyncIterable<readonly SourceRow[]>;
-  /** Each row has a cell for each column. */
-  readonly isTable: boolean;
   /** SHA-256 of what was read so far, in hex. */
   readonly sha256: () => string;
 }
@@ -51,28 +51,21 @@ type Rows = AsyncGenerator<readonly SourceRow[]>;
 export function openSource(mapping: Mapping, options: SourceOptions): Source {
   const { path, stdin } = options;
   const { format } = mapping;
-  if ((format === 'query') !== (path === null))
-    throw new UsageError(
-      path === null
-        ? 'name the file to import, or - for stdin.'
-        : 'the mapping names a query: leave the file out.',
-    );
+  if (path === null && format !== 'query') throw new UsageError('name the file to import, or - for stdin.');
+  if (path !== null && format === 'query')
+    throw new UsageError('the mapping names a query: leave the file out.');
   const hash = createHash('sha256');
   const name = path === '-' ? 'stdin' : (path ?? 'the query');
   const rows = (): Rows => {
     if (path === null) return queryRows(mapping, options, hash);
-    const bytes = bytesOf(
-      name,
-      path === '-' ? stdin : createReadStream(path, { highWaterMark: READ_BYTES }),
-      hash,
-    );
+    const stream = path === '-' ? stdin : createReadStream(path, { highWaterMark: READ_BYTES });
+    const bytes = bytesOf(name, stream, hash);
     return tableOf((format === 'csv' ? csvTable : workbookRows)(name, bytes, mapping), mapping);
   };
   return {
     name,
     // A file is opened when it is read: until then no one takes the error of one that is not there.
     rows: { [Symbol.asyncIterator]: rows },
-    isTable: format === 'csv',
     sha256: () => hash.copy().digest('hex'),
   };
 }
@@ -84,9 +77,8 @@ async function* bytesOf(name: string, stream: AsyncIterable<Uint8Array>, hash: H
       yield part;
     }
   } catch (error) {
-    throw new UsageError(
-      `${name} cannot be read (${(error as NodeJS.ErrnoException).code ?? messageOf(error)}).`,
-    );
+    const { code = messageOf(error) } = error as NodeJS.ErrnoException;
+    throw new UsageError(`${name} cannot be read (${code}).`);
   }
 }
 
@@ -110,28 +102,21 @@ async function* csvTable(
 ): Rows {
   let line = 1;
   const placed = (cells: readonly string[]): SourceRow => {
-    const row = {
-      line,
-      cells: cells.some(hasLineEnd) ? cells.map((cell) => cell.replaceAll('\r\n', '\n')) : cells,
-    };
-    line +=
-      1 + row.cells.reduce((ends, cell) => ends + (hasLineEnd(cell) ? cell.split('\n').length - 1 : 0), 0);
-    return row;
+    const at = line;
+    line += 1;
+    if (!cells.some((cell) => cell.includes('\n'))) return { line: at, cells };
+    line += cells.join('').split('\n').length - 1;
+    return { line: at, cells: cells.map((cell) => cell.replaceAll('\r\n', '\n')) };
   };
+  const form = { delimiter, hasBareQuotes: true, cellBytesMax: CELL_BYTES_MAX };
   try {
-    for await (const part of csvRows(decoded(name, bytes, encoding), {
-      delimiter,
-      hasBareQuotes: true,
-      cellBytesMax: CELL_BYTES_MAX,
-    }))
+    for await (const part of csvRows(decoded(name, bytes, encoding), form))
       yield part.map(placed).filter(isFilled);
   } catch (error) {
     if (!(error instanceof UnreadableRows)) throw error;
     throw new UsageError(`${name} is no CSV: ${error.message}. Nothing was stored.`);
   }
 }
-
-const hasLineEnd = (cell: string): boolean => cell.includes('\n');
 
 /** UTF-8 with line ends as CRLF, without a mark at its beginning. */
 async function* decoded(name: string, bytes: AsyncIterable<Uint8Array>, encoding = 'utf-8') {
@@ -176,10 +161,8 @@ async function* workbookRows(
   let rows: SourceRow[] = [];
   let isEmpty = true;
   try {
-    for await (const { index, values } of streamXlsxRows(
-      Buffer.concat(parts),
-      sheet === undefined ? {} : { sheet },
-    )) {
+    const read = streamXlsxRows(Buffer.concat(parts), sheet === undefined ? {} : { sheet });
+    for await (const { index, values } of read) {
       isEmpty = false;
       rows.push({ line: index + 1, cells: values.map((value) => cellText(value, isTimed)) });
       if (rows.length < BATCH_ROWS) continue;
@@ -201,24 +184,35 @@ function cellText(value: string | number | boolean | Date | null, isTimed: boole
   if (!(value instanceof Date)) return String(value);
   if (Number.isNaN(value.getTime())) return '';
   // Fractions of a day are rounded to the second they mean.
-  const shown = new Date(Math.round(value.getTime() / 1_000) * 1_000)
-    .toISOString()
-    .slice(0, 19)
-    .replace('T', ' ');
+  const shown = wallSecond(Math.round(value.getTime() / 1_000) * 1_000, 'UTC');
   return isTimed ? shown : shown.replace(' 00:00:00', '');
 }
 
-async function* queryRows(mapping: Mapping, { env, isInsecureAllowed }: SourceOptions, hash: Hash): Rows {
-  const variable = mapping.connectionEnv!;
-  const connectionString = env[variable];
-  if (connectionString === undefined || connectionString === '')
+async function* queryRows(
+  { connectionEnv, query }: Mapping,
+  { env, isInsecureAllowed }: SourceOptions,
+  hash: Hash,
+): Rows {
+  const place = `the database of ${connectionEnv!}`;
+  const connectionString = env[connectionEnv!] ?? '';
+  if (connectionString === '')
     throw new UsageError(
-      `${variable} is not set: the mapping says that it holds the address of the database.`,
+      `${connectionEnv!} is not set: the mapping says that it holds the address of the database.`,
     );
-  const client = await connected(connectionString, variable, isInsecureAllowed);
+  let client: pg.Client | null = null;
+  let isOpen = false;
   try {
+    assertProtected(connectionString, place, { allowInsecure: isInsecureAllowed ? ['database'] : [] });
+    client = new pg.Client({
+      connectionString,
+      connectionTimeoutMillis: CONNECT_MS,
+      application_name: 'daybook books',
+    });
+    client.on('error', () => undefined);
+    await client.connect();
+    isOpen = true;
     await client.query("BEGIN READ ONLY; SET LOCAL TimeZone TO 'UTC'; SET LOCAL DateStyle TO 'ISO, YMD'");
-    await ask(client, `DECLARE daybook_book NO SCROLL CURSOR FOR ${mapping.query!}`);
+    await ask(client, `DECLARE daybook_book NO SCROLL CURSOR FOR ${query!}`);
     for (let line = 0, isFirst = true; ; isFirst = false) {
       const { rows, fields } = await ask(client, `FETCH ${BATCH_ROWS} FROM daybook_book`);
       if (isFirst) yield [{ line: 0, cells: fields.map(({ name }) => name) }];
@@ -228,35 +222,13 @@ async function* queryRows(mapping: Mapping, { env, isInsecureAllowed }: SourceOp
       yield part;
     }
   } catch (error) {
-    if (error instanceof UsageError) throw error;
-    throw new UsageError(`the query failed: ${messageOf(error)}. Nothing was stored.`);
-  } finally {
-    await client.end().catch(() => undefined);
-  }
-}
-
-/** No message repeats the address: it holds the password. */
-async function connected(
-  connectionString: string,
-  variable: string,
-  isInsecureAllowed: boolean,
-): Promise<pg.Client> {
-  try {
-    if (!isInsecureAllowed && protectionOf(connectionString) === 'plain')
-      throw new UsageError(
-        `the database of ${variable} would be spoken to without TLS: add ?sslmode=verify-full to its address, ` +
-          'or answer for it with DAYBOOK_ALLOW_INSECURE=database.',
-      );
-    const client = new pg.Client({
-      ...{ connectionString, connectionTimeoutMillis: CONNECT_MS, application_name: 'daybook books' },
-    });
-    client.on('error', () => undefined);
-    await client.connect();
-    return client;
-  } catch (error) {
-    if (error instanceof UsageError) throw error;
+    if (error instanceof ExpectedError) throw error;
     const { code = 'its address cannot be read' } = error as NodeJS.ErrnoException;
-    throw new UsageError(`the database of ${variable} cannot be reached (${code}). Nothing was stored.`);
+    // Without a connection, what the driver says may have the address, which holds the password.
+    const problem = isOpen ? `the query failed: ${messageOf(error)}` : `${place} cannot be reached (${code})`;
+    throw new UsageError(`${problem}. Nothing was stored.`);
+  } finally {
+    await client?.end().catch(() => undefined);
   }
 }
 
