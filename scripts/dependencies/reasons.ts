@@ -29,7 +29,6 @@ export const REASONS: Readonly<Record<string, Readonly<Record<string, string>>>>
     pdfkit: 'the statement as PDF',
   },
   books: {
-    'csv-parse': 'CSV as an ERP writes it: any delimiter, quotes, line ends',
     hucre: 'books kept as XLSX',
   },
   'notifications and pages': { fastify: 'the HTTP server; limits on bodies and times' },

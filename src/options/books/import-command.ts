@@ -8,6 +8,7 @@ import { counted, line, lines } from '../../cli/output/text.ts';
 import { EXIT, UsageError } from '../../run/verdict/exit-codes.ts';
 import { knownMerchants } from '../../store/merchants.ts';
 import type { ImportReport } from './import/import.ts';
+import type { Mapping } from './import/mapping.ts';
 
 const MAPPING_BYTES_MAX = 1_048_576;
 
@@ -28,12 +29,9 @@ Examples:
   daybook books import orders.csv --map orders.yaml --from 2026-03-01 --to 2026-03-31 --dry-run
   gunzip -c orders.csv.gz | daybook books import - --map orders.yaml`;
 
-interface ImportFlags {
-  readonly map: string;
-  readonly from?: string;
-  readonly to?: string;
+type ImportFlags = Readonly<Record<'map', string> & Partial<Record<'from' | 'to', string>>> & {
   readonly dryRun?: boolean;
-}
+};
 
 export function addImportCommand(books: Command): void {
   withBy(books.command('import'))
@@ -57,11 +55,9 @@ async function importBooks(path: string | undefined, flags: ImportFlags, self: C
   const [from, to] = [dayFlag('--from', flags.from), dayFlag('--to', flags.to)];
   if (from !== undefined && to !== undefined && from > to) throw new UsageError('--from lies after --to.');
   const settings = offlineSettings(self, mapping.connectionEnv === undefined ? [] : [mapping.connectionEnv]);
-  const platformZone = settings.platform?.timeZone;
-  if (platformZone === undefined)
-    throw new UsageError(
-      'PLATFORM_TIME_ZONE is not set: the days of a book are those of the platform’s zone.',
-    );
+  const platform = settings.platform?.timeZone;
+  if (platform === undefined)
+    throw new UsageError('PLATFORM_TIME_ZONE is not set: the days of a book are those of its zone.');
   const { merchant: merchantNo, book } = mapping;
   const source = openSource(mapping, {
     ...{ path: path ?? null, env: process.env, stdin: process.stdin },
@@ -78,32 +74,25 @@ async function importBooks(path: string | undefined, flags: ImportFlags, self: C
     const progress = createProgressLine();
     const report = await importBook(db, {
       ...{ mapping, source, from, to, isDryRun, auditEvent, now, signal },
-      zones: { own: mapping.zone ?? platformZone, platform: platformZone },
+      zones: { own: mapping.zone ?? platform, platform },
       onProgress: (rows) => progress.show({ stage: 'import', rows }),
     }).finally(progress.clear);
     return {
       document: { merchantNo, book, source: source.name, dryRun: isDryRun, ...report },
-      text: reportText(report, { merchantNo, book, name: source.name, isDryRun }),
+      text: reportText(report, mapping, source.name, isDryRun),
       exitCode: report.unreadable > 0 ? EXIT.needsPerson : EXIT.done,
     };
   });
 }
 
-interface About {
-  readonly merchantNo: string;
-  readonly book: string;
-  readonly name: string;
-  readonly isDryRun: boolean;
-}
-
-function reportText(report: ImportReport, { merchantNo, book, name, isDryRun }: About): string {
+function reportText(report: ImportReport, of: Mapping, name: string, isDryRun: boolean): string {
   const { rowsRead, firstUnreadable, unreadable, firstDay, lastDay, answered, notWithdrawn } = report;
   const counts = (['added', 'changed', 'unchanged', 'returned', 'withdrawn', 'unreadable'] as const)
     .filter((key) => report[key] > 0)
     .map((key) => `${report[key].toLocaleString('en')} ${key}`);
   const what = counts.length === 0 ? '' : `: ${counts.join(', ')}`;
   return lines(
-    line`${counted(rowsRead, 'row')} of ${name} for the book ${book} of ${merchantNo}${what}${isDryRun ? ' (dry run: nothing was stored)' : ''}`,
+    line`${counted(rowsRead, 'row')} of ${name} for the book ${of.book} of ${of.merchant}${what}${isDryRun ? ' (dry run: nothing was stored)' : ''}`,
     firstDay !== null && `it covers ${firstDay} to ${lastDay}`,
     notWithdrawn,
     answered > 0 &&

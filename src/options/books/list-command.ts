@@ -11,13 +11,6 @@ import { rowsOf } from '../../store/engine/database.ts';
 
 type Row = Readonly<Record<string, string | number | Date | null>>;
 
-interface Asked {
-  /** Numbers of the last row of the page before, as `place` names them; empty for the first page. */
-  readonly after: readonly string[];
-  readonly isOfMerchants: RawBuilder<boolean>;
-  readonly isAll: boolean;
-}
-
 interface Listing {
   /** What a row is, and what names its place. */
   readonly noun: string;
@@ -25,7 +18,12 @@ interface Listing {
   readonly none: string;
   /** As `table` takes them: each is a field of a row. */
   readonly columns: string;
-  readonly query: (asked: Asked) => RawBuilder<Row>;
+  /** `after` has the place of the last row before, if there is one. */
+  readonly query: (
+    after: readonly string[],
+    isOfMerchants: RawBuilder<boolean>,
+    isAll: boolean,
+  ) => RawBuilder<Row>;
 }
 
 export function addListCommands(books: Command): void {
@@ -33,7 +31,7 @@ export function addListCommands(books: Command): void {
     ...{ noun: 'import', place: ['import'], none: 'no own book is imported' },
     columns:
       '>import merchantNo book at by ~source firstDay lastDay >rowsRead >added >changed ?>returned >withdrawn >unreadable >open',
-    query: ({ after: [before], isOfMerchants }) => sql`
+    query: ([before], isOfMerchants) => sql`
       SELECT import.id AS import, merchant_no AS "merchantNo", book, source, at, by_whom AS by, first_day AS "firstDay",
         last_day AS "lastDay", rows_read AS "rowsRead", added, changed, returned, withdrawn, unreadable,
         (SELECT count(*) FROM book_unreadable WHERE import_id = import.id AND answered_import_id IS NULL) AS open
@@ -43,7 +41,7 @@ export function addListCommands(books: Command): void {
   addList(books.command('unreadable'), {
     ...{ noun: 'row', place: ['import', 'line'], none: 'no row is unreadable' },
     columns: '>import >line merchantNo book ~source number ~reason ~raw ?>answeredBy',
-    query: ({ after: [importId = null, line = null], isOfMerchants, isAll }) => sql`
+    query: ([importId = null, line = null], isOfMerchants, isAll) => sql`
       SELECT import.id AS import, line, merchant_no AS "merchantNo", book, source, number, reason, raw, answered_import_id AS "answeredBy"
       FROM book_unreadable JOIN book_import AS import ON import.id = import_id
       WHERE ${isOfMerchants} AND (${isAll} OR answered_import_id IS NULL)
@@ -74,9 +72,9 @@ const addList = (command: Command, { noun, place, none, columns, query }: Listin
       throw new UsageError(
         `--after ${page.after} is no place in the list; write ${place.join(':').toUpperCase()}.`,
       );
-    const asked = { after, isOfMerchants: ofMerchants(merchantsOf(flags)), isAll: flags.all === true };
+    const asked = query(after, ofMerchants(merchantsOf(flags)), flags.all === true);
     await answer(self, async ({ db, times }) => {
-      const rows = await rowsOf(db)<Row>`${query(asked)} LIMIT ${limit}`;
+      const rows = await rowsOf(db)<Row>`${asked} LIMIT ${limit}`;
       const shown = rows.slice(0, page.limit);
       const next = shown.length < rows.length ? place.map((part) => shown.at(-1)![part]).join(':') : null;
       const cells = columns.split(' ').map((head) => {

@@ -7,7 +7,6 @@ import { openSource, type Source, type SourceRow } from '../../../src/options/bo
 import {
   amountReader,
   datePattern,
-  ISO_PATTERN,
   momentReader,
   referenceKeysOf,
   workbookNumber,
@@ -87,7 +86,7 @@ describe('amounts', () => {
 
 describe('days and times', () => {
   const zones = { own: 'Europe/Berlin', platform: 'Asia/Shanghai' };
-  const iso = momentReader([ISO_PATTERN], zones);
+  const iso = momentReader({ dates: undefined, format: 'csv' }, zones);
   it.each([
     ['2026-03-31', { day: '2026-03-31', bookedAt: null }],
     ['2026-03-31 18:30', { day: '2026-04-01', bookedAt: '2026-03-31T16:30:00.000Z' }],
@@ -113,7 +112,9 @@ describe('days and times', () => {
     ['MM/DD/YYYY', '31/03/2026', undefined],
     ['MM/DD/YYYY hh:mm A', '03/31/2026 13:05 PM', undefined],
   ])('as %s: %s', (form, text, day) => {
-    expect(momentReader([datePattern(form)!], { own: 'UTC', platform: 'UTC' })(text)?.day).toBe(day);
+    expect(momentReader({ dates: form, format: 'csv' }, { own: 'UTC', platform: 'UTC' })(text)?.day).toBe(
+      day,
+    );
   });
   it.each([
     'DD.MM',
@@ -205,7 +206,7 @@ it('everything wrong in a mapping is named with its place', () => {
     /line 2, column 9: format is one of: csv, xlsx, query[^]*line 3, column 7: zone[^]*columns is missing[^]*did you mean columns/,
   );
   expect(problems(`${MAPPING}sheet: x`)).toContain(
-    'line 4, column 8: sheet belongs to format: xlsx; leave it out',
+    'line 4, column 8: sheet is not for format: csv; leave it out',
   );
   expect(problems(MAPPING.replace('amount: a', 'amount: a, x: a'))).toMatch(/columns\.x is not known/);
   expect(problems(MAPPING.replace('currency: c, amount: a', 'credit: a'))).toMatch(

@@ -19,6 +19,7 @@ const UNREADABLE_MAX = 10_000;
 /** An import may withdraw so many entries without being asked, or half of those on its days. */
 const WITHDRAWN_UNASKED_MAX = 20;
 const FIRST_UNREADABLE = 5;
+const NOT_WITHDRAWN = 'rows without a readable number may be entries of the book, so no entry was withdrawn.';
 /** A pause of the source, not of the database, is no reason to end the transaction. */
 const IDLE_MS_MAX = 600_000;
 
@@ -72,6 +73,8 @@ export async function importBook(db: Db, request: ImportRequest): Promise<Import
   return report!;
 }
 
+type Covered = Readonly<Record<'firstDay' | 'lastDay', BusinessDay>>;
+
 /** One import of a merchant's book, and what it came to so far. */
 interface Importing {
   readonly id: number;
@@ -104,23 +107,15 @@ async function importIn(trx: Trx, request: ImportRequest): Promise<ImportReport>
   }
   if (counts.rowsRead > 0 && counts.rowsRead === counts.unreadable)
     throw new UsageError(`no row of ${source.name} can be read; ${fault(firstUnreadable)}`);
-  const [firstDay = null, lastDay = null] = [
-    request.from ?? importing.days[0],
-    request.to ?? importing.days.at(-1),
-  ];
-  const isCovering =
-    mapping.covers === 'days' && firstDay !== null && lastDay !== null && firstDay <= lastDay;
-  const days =
-    isCovering && importing.nameless === 0 ? { firstDay, lastDay } : { firstDay: null, lastDay: null };
-  if (days.firstDay !== null) await withdrawMissing(trx, importing, request, days);
-  const answered = await finishImport(trx, importing, { ...days, sha256: source.sha256() });
+  const [firstDay, lastDay] = [request.from ?? importing.days[0], request.to ?? importing.days.at(-1)];
+  const isCovering = mapping.covers === 'days' && firstDay !== undefined && firstDay <= (lastDay ?? '');
+  const covered = isCovering && importing.nameless === 0 ? { firstDay, lastDay: lastDay! } : null;
+  if (covered !== null) await withdrawMissing(trx, importing, request, covered);
+  const answered = await finishImport(trx, importing, source.sha256(), covered);
   return {
-    ...{ importId: id, ...counts, ...days, answered, firstUnreadable },
+    ...{ importId: id, ...counts, firstDay: null, lastDay: null, ...covered, answered, firstUnreadable },
     unchanged: counts.rowsRead - counts.unreadable - counts.added - counts.changed - counts.returned,
-    notWithdrawn:
-      isCovering && days.firstDay === null
-        ? 'rows without a readable number may be entries of the book, so no entry was withdrawn.'
-        : null,
+    notWithdrawn: isCovering && covered === null ? NOT_WITHDRAWN : null,
   };
 }
 
@@ -150,11 +145,7 @@ async function startImport(
 /** Writes some rows. Throws `UsageError` once too many cannot be read. */
 async function writeRows(trx: Trx, importing: Importing, { entries, unreadable }: ReadRows): Promise<void> {
   const { id, counts, days, firstUnreadable: first } = importing;
-  const taken = await takeRows(
-    trx,
-    importing,
-    entries.map(({ entry }) => entry),
-  );
+  const taken = await takeRows(trx, importing, entries);
   const refused = [...unreadable, ...taken.repeated.map((at) => repeated(entries[at]!))];
   for (const key of ['added', 'changed', 'returned'] as const) counts[key] += taken[key];
   counts.rowsRead += entries.length + unreadable.length;
@@ -174,10 +165,7 @@ async function writeRows(trx: Trx, importing: Importing, { entries, unreadable }
       ${column(({ raw }) => raw)}::text[], ${column(({ number }) => number)}::text[])`.execute(trx);
 }
 
-interface Taken {
-  readonly added: number;
-  readonly changed: number;
-  readonly returned: number;
+interface Taken extends Readonly<Pick<Counts, 'added' | 'changed' | 'returned'>> {
   /** First and last day of the rows that are not repeated. */
   readonly days: readonly BusinessDay[];
   /** Places, from 0, of rows whose number an earlier row has. They changed nothing. */
@@ -244,29 +232,26 @@ async function withdrawMissing(
   trx: Trx,
   importing: Importing,
   { from, to, source }: ImportRequest,
-  { firstDay, lastDay }: Pick<ImportReport, 'firstDay' | 'lastDay'>,
+  { firstDay, lastDay }: Covered,
 ): Promise<void> {
   const { merchantNo, book, id, counts } = importing;
   // Each account day of an entry is in book_day, and leads to the index by day.
   const isHeld = sql`book_day.merchant_no = ${merchantNo} AND book_day.day BETWEEN ${firstDay} AND ${lastDay} AND entry.book = ${book}
     AND (entry.merchant_no, entry.currency, entry.day) = (book_day.merchant_no, book_day.currency, book_day.day)
     AND entry.withdrawn_import_id IS NULL`;
-  const { withdrawn } = await rowOf(trx)<{ withdrawn: number }>`
+  const { withdrawn, held } = await rowOf(trx)<{ withdrawn: number; held: number }>`
     WITH gone AS (
       UPDATE book_entry AS entry SET withdrawn_import_id = ${id} FROM book_day
       WHERE ${isHeld} AND NOT ${isRead(importing)}
         AND NOT EXISTS (SELECT FROM book_unreadable AS row WHERE row.import_id = ${id} AND row.number = entry.number)
       RETURNING entry.currency, entry.day
     ), marked AS (${markChanged(merchantNo, sql`SELECT DISTINCT currency, day FROM gone`)})
-    SELECT count(*) AS withdrawn FROM gone`;
+    SELECT count(*) AS withdrawn, (SELECT count(*) FROM book_day JOIN book_entry AS entry ON ${isHeld}) AS held FROM gone`;
   counts.withdrawn = withdrawn;
-  if ((from !== undefined && to !== undefined) || withdrawn <= WITHDRAWN_UNASKED_MAX) return;
-  const { held } = await rowOf(trx)<{
-    held: number;
-  }>`SELECT count(*) AS held FROM book_day JOIN book_entry AS entry ON ${isHeld}`;
-  if (withdrawn > held)
+  const isAsked = from !== undefined && to !== undefined;
+  if (!isAsked && withdrawn > WITHDRAWN_UNASKED_MAX && withdrawn > held / 2)
     throw new UsageError(
-      `${source.name} lacks ${withdrawn.toLocaleString('en')} of the ${(withdrawn + held).toLocaleString('en')} entries that the book ${book} ` +
+      `${source.name} lacks ${withdrawn.toLocaleString('en')} of the ${held.toLocaleString('en')} entries that the book ${book} ` +
         `has from ${firstDay} to ${lastDay}. Nothing was stored. If the file is complete, name its days with --from and --to.`,
     );
 }
@@ -278,9 +263,11 @@ async function withdrawMissing(
 async function finishImport(
   trx: Trx,
   importing: Importing,
-  { firstDay, lastDay, sha256 }: Pick<ImportReport, 'firstDay' | 'lastDay'> & { readonly sha256: string },
+  sha256: string,
+  covered: Covered | null,
 ): Promise<number> {
   const { id, merchantNo, book, counts } = importing;
+  const { firstDay, lastDay } = covered ?? { firstDay: null, lastDay: null };
   await sql`
     UPDATE book_import SET content_sha256 = ${sha256}, first_day = ${firstDay}, last_day = ${lastDay}, rows_read = ${counts.rowsRead},
       added = ${counts.added}, changed = ${counts.changed}, returned = ${counts.returned}, withdrawn = ${counts.withdrawn},

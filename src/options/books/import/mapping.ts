@@ -49,14 +49,12 @@ const FIELDS = {
   covers: oneOf(['days', 'nothing']).default('days'),
   currency: text(CURRENCY_CODE, 'is a currency code of three capitals').optional(),
   delimiter: text(/^[,;\t|]$/, String.raw`is one of: , ; | and "\t"`).optional(),
-  encoding: text(isEncoding, 'is an encoding, like windows-1252').optional(),
-  sheet: z.string().min(1).optional(),
+  ...{ encoding: z.string().optional(), sheet: z.string().optional(), query: z.string().optional() },
   ...{ header: lines, footer: lines },
   connectionEnv: text(
     /^[A-Z_][A-Z0-9_]*$/,
     'is the name of a variable of the environment, in capitals',
   ).optional(),
-  query: z.string().trim().min(1).optional(),
   columns: z.strictObject(COLUMNS, { error: COLUMNS_RULE }),
 };
 const fields = z.strictObject(FIELDS);
@@ -66,14 +64,6 @@ const schema = fields.superRefine((mapping, context) => {
 
 export type Mapping = z.output<typeof fields>;
 export type ColumnName = keyof typeof COLUMNS;
-
-function isEncoding(label: string): boolean {
-  try {
-    return new TextDecoder(label).encoding !== '';
-  } catch {
-    return false;
-  }
-}
 
 const OWN_KEYS = {
   csv: ['delimiter', 'encoding', 'header', 'footer'],
@@ -101,10 +91,10 @@ export function readMapping(given: string, path: string): Mapping {
   const { content, placeOf } = readYaml(given, path, 'failsafe');
   const parsed = schema.safeParse(content);
   if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.flatMap((issue) =>
+  const problems = parsed.error.issues.flatMap((issue): (readonly [Path, string])[] =>
     issue.code === 'unrecognized_keys'
-      ? issue.keys.map((key) => [[...issue.path, key], unknownKey(key, issue.path)] as const)
-      : [[issue.path, issue.message] as const],
+      ? issue.keys.map((key) => [[...issue.path, key], unknownKey(key, issue.path)])
+      : [[issue.path, issue.message]],
   );
   const lines = problems.map(
     ([at, problem]) => `  ${placeOf(at)}: ${pathText(at) || 'the mapping'} ${problem}`,

@@ -6,18 +6,9 @@ import { UsageError } from '../../../run/verdict/exit-codes.ts';
 import type { BookRow } from '../types.ts';
 import type { ColumnName, Mapping } from './mapping.ts';
 import type { Source, SourceRow } from './sources.ts';
-import {
-  amountReader,
-  datePattern,
-  ISO_PATTERN,
-  momentReader,
-  negated,
-  referenceKeysOf,
-  type Zones,
-} from './values.ts';
+import { amountReader, momentReader, negated, referenceKeysOf, type Zones } from './values.ts';
 
 const NUMBER_CHARACTERS_MAX = 200;
-const TYPE_CHARACTERS_MAX = 200;
 const TEXT_CHARACTERS_MAX = 2_000;
 const RAW_CHARACTERS_MAX = 10_000;
 const COLUMNS_NAMED_MAX = 20;
@@ -35,10 +26,7 @@ export interface UnreadableRow {
   readonly number: string | null;
 }
 
-interface ReadRow {
-  readonly source: SourceRow;
-  readonly entry: BookRow;
-}
+type ReadRow = BookRow & { readonly source: SourceRow };
 
 export interface ReadRows {
   readonly entries: readonly ReadRow[];
@@ -60,7 +48,7 @@ export async function* readRows(source: Source, mapping: Mapping, zones: Zones):
       let number: string | null = null;
       try {
         number = read.numberOf(row.cells);
-        entries.push({ source: row, entry: read.entryOf(row.cells, number) });
+        entries.push({ ...read.entryOf(row.cells, number), source: row });
       } catch (error) {
         if (!(error instanceof Unreadable)) throw error;
         unreadable.push(unreadableRow(row, error.message, number));
@@ -77,8 +65,8 @@ const unreadableRow = ({ line, cells }: SourceRow, reason: string, number: strin
 });
 
 /** Of rows with the same number, the first is the entry. */
-export const repeated = ({ source, entry }: ReadRow): UnreadableRow =>
-  unreadableRow(source, 'its number is on an earlier line already.', entry.number);
+export const repeated = ({ source, number }: ReadRow): UnreadableRow =>
+  unreadableRow(source, 'its number is on an earlier line already.', number);
 
 type Cells = SourceRow['cells'];
 
@@ -86,9 +74,7 @@ type Cells = SourceRow['cells'];
 function rowReader(heads: Cells, name: string, mapping: Mapping, zones: Zones) {
   const placesOf = columnPlaces(heads, mapping.columns, name);
   const readAmount = amountReader(mapping.decimal);
-  const form = mapping.dates === undefined ? [] : [datePattern(mapping.dates)!];
-  const patterns = form.length === 0 || mapping.format === 'xlsx' ? [...form, ISO_PATTERN] : form;
-  const momentOf = momentReader(patterns, zones);
+  const momentOf = momentReader(mapping, zones);
 
   const text = (cells: Cells, column: ColumnName, join = ' '): string => {
     const places = placesOf[column] ?? [];
@@ -96,8 +82,8 @@ function rowReader(heads: Cells, name: string, mapping: Mapping, zones: Zones) {
     const parts = places.map((place) => cells[place]?.trim() ?? '');
     return parts.filter((part) => part !== '').join(join);
   };
-  const kept = (cells: Cells, column: ColumnName, max: number): string =>
-    cutText(storableText(text(cells, column)), max);
+  const kept = (cells: Cells, column: ColumnName): string =>
+    cutText(storableText(text(cells, column)), TEXT_CHARACTERS_MAX);
   const amountIn = (cells: Cells, column: 'amount' | 'credit' | 'debit'): string => {
     const given = text(cells, column);
     const amount = readAmount(given);
@@ -132,12 +118,12 @@ function rowReader(heads: Cells, name: string, mapping: Mapping, zones: Zones) {
       const currency = mapping.currency ?? text(cells, 'currency').toUpperCase();
       if (!CURRENCY_CODE.test(currency)) throw new Unreadable('the currency is no code of three letters.');
       const amount = amountOf(cells);
-      const reference = kept(cells, 'reference', TEXT_CHARACTERS_MAX);
+      const reference = kept(cells, 'reference');
       return {
-        ...{ number, currency, day: moment.day, bookedAt: moment.bookedAt },
+        ...{ number, currency, ...moment },
         amount: mapping.sign === 'reversed' ? negated(amount) : amount,
         ...{ reference, referenceKeys: referenceKeysOf(reference) },
-        ...{ type: kept(cells, 'type', TYPE_CHARACTERS_MAX), note: kept(cells, 'text', TEXT_CHARACTERS_MAX) },
+        ...{ type: kept(cells, 'type'), note: kept(cells, 'text') },
       };
     },
   };
@@ -147,18 +133,18 @@ function rowReader(heads: Cells, name: string, mapping: Mapping, zones: Zones) {
 const hasOtherCells = (cells: Cells, heads: Cells): boolean =>
   cells.length < heads.length || cells.slice(heads.length).some((cell) => cell.trim() !== '');
 
-function columnPlaces(heads: Cells, columns: Mapping['columns'], place: string) {
+function columnPlaces(heads: Cells, columns: Mapping['columns'], file: string) {
   const names = heads.map((head) => head.trim());
   const placesOf: Partial<Record<ColumnName, readonly number[]>> = {};
   for (const [column, given] of Object.entries(columns) as [ColumnName, readonly string[]][])
     placesOf[column] = given.map((name) => {
-      const at = names.indexOf(name);
-      if (at === -1)
+      const [at, other] = names.flatMap((head, place) => (head === name ? [place] : []));
+      if (at === undefined)
         throw new UsageError(
-          `${place} has no column ${name}; it has ${firstNamed(names, COLUMNS_NAMED_MAX)}.`,
+          `${file} has no column ${name}; it has ${firstNamed(names, COLUMNS_NAMED_MAX)}.`,
         );
-      if (names.includes(name, at + 1))
-        throw new UsageError(`${place} has the column ${name} twice; rename one of them.`);
+      if (other !== undefined)
+        throw new UsageError(`${file} has the column ${name} twice; rename one of them.`);
       return at;
     });
   return placesOf;

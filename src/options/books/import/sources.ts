@@ -13,8 +13,8 @@ import { assertProtected } from '../../../store/engine/connection.ts';
 import type { Mapping } from './mapping.ts';
 import { hasTime, workbookNumber } from './values.ts';
 
-/** Rows of a workbook or a query that are handed on together. */
-const BATCH_ROWS = 2_000;
+/** Rows that are handed on together, at least. */
+const BATCH_ROWS = 4_000;
 const READ_BYTES = 262_144;
 const CELL_BYTES_MAX = 1_048_576;
 /** A workbook is held in memory. */
@@ -82,18 +82,17 @@ async function* bytesOf(name: string, stream: AsyncIterable<Uint8Array>, hash: H
   }
 }
 
-/** The rows from the line with the names of the columns on, but the last ones. */
+/** The filled rows from the line with the names of the columns on, but the last ones. */
 async function* tableOf(rows: Rows, { header = 1, footer = 0 }: Mapping): Rows {
-  let held: readonly SourceRow[] = [];
+  const held: SourceRow[] = [];
+  const isRow = ({ line, cells }: SourceRow) => line >= header && cells.some((cell) => cell.trim() !== '');
   for await (const part of rows) {
-    const all = [...held, ...part.filter(({ line }) => line >= header)];
-    const given = all.slice(0, Math.max(0, all.length - footer));
-    held = all.slice(given.length);
-    if (given.length > 0) yield given;
+    for (const row of part) if (isRow(row)) held.push(row);
+    if (held.length >= BATCH_ROWS + footer) yield held.splice(0, held.length - footer);
   }
+  const last = held.slice(0, Math.max(0, held.length - footer));
+  if (last.length > 0) yield last;
 }
-
-const isFilled = ({ cells }: SourceRow): boolean => cells.some((cell) => cell.trim() !== '');
 
 async function* csvTable(
   name: string,
@@ -110,8 +109,7 @@ async function* csvTable(
   };
   const form = { delimiter, hasBareQuotes: true, cellBytesMax: CELL_BYTES_MAX };
   try {
-    for await (const part of csvRows(decoded(name, bytes, encoding), form))
-      yield part.map(placed).filter(isFilled);
+    for await (const part of csvRows(decoded(name, bytes, encoding), form)) yield part.map(placed);
   } catch (error) {
     if (!(error instanceof UnreadableRows)) throw error;
     throw new UsageError(`${name} is no CSV: ${error.message}. Nothing was stored.`);
@@ -120,9 +118,10 @@ async function* csvTable(
 
 /** UTF-8 with line ends as CRLF, without a mark at its beginning. */
 async function* decoded(name: string, bytes: AsyncIterable<Uint8Array>, encoding = 'utf-8') {
-  const decoder = new TextDecoder(encoding, { fatal: true });
+  let decoder: InstanceType<typeof TextDecoder> | null = null;
   const decode = (part?: Uint8Array): string => {
     try {
+      decoder ??= new TextDecoder(encoding, { fatal: true });
       return decoder.decode(part, { stream: part !== undefined });
     } catch {
       throw new UsageError(
@@ -158,23 +157,18 @@ async function* workbookRows(
       );
   }
   const isTimed = dates !== undefined && hasTime(dates);
-  let rows: SourceRow[] = [];
   let isEmpty = true;
   try {
-    const read = streamXlsxRows(Buffer.concat(parts), sheet === undefined ? {} : { sheet });
-    for await (const { index, values } of read) {
+    const rows = streamXlsxRows(Buffer.concat(parts), sheet === undefined ? {} : { sheet });
+    for await (const { index, values } of rows) {
       isEmpty = false;
-      rows.push({ line: index + 1, cells: values.map((value) => cellText(value, isTimed)) });
-      if (rows.length < BATCH_ROWS) continue;
-      yield rows.filter(isFilled);
-      rows = [];
+      yield [{ line: index + 1, cells: values.map((value) => cellText(value, isTimed)) }];
     }
   } catch (error) {
     throw new UsageError(`${name} cannot be read as a workbook: ${messageOf(error)}. Nothing was stored.`);
   }
   if (isEmpty)
     throw new UsageError(`${name} has no rows${sheet === undefined ? '' : ` in a sheet ${sheet}`}.`);
-  yield rows.filter(isFilled);
 }
 
 /** A date of a workbook is what its clock shows, in no zone; one at midnight is a day, unless the mapping's dates have a time. */
@@ -196,9 +190,7 @@ async function* queryRows(
   const place = `the database of ${connectionEnv!}`;
   const connectionString = env[connectionEnv!] ?? '';
   if (connectionString === '')
-    throw new UsageError(
-      `${connectionEnv!} is not set: the mapping says that it holds the address of the database.`,
-    );
+    throw new UsageError(`${connectionEnv!} is not set: it has to hold the address of the database.`);
   let client: pg.Client | null = null;
   let isOpen = false;
   try {

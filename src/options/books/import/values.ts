@@ -1,22 +1,17 @@
 /** What a cell of an own book says: an amount, a moment, the parts of a reference. Nothing is guessed, and no digit is lost. */
 import { dayOf, instantsOf, isDay } from '../../../ledger/business-day.ts';
-import type { BusinessDay } from '../../../ledger/entry.ts';
 import { isWithinDigits } from '../../../ledger/money.ts';
+import type { BookRow } from '../types.ts';
 
 /** Most parts of a reference that are kept; the others cannot name an entry of the ledger. */
 const KEYS_MAX = 50;
 const KEY_CHARACTERS_MAX = 100;
 
 /** The parts of a reference that may be a batch number, in order, each once. */
-export function referenceKeysOf(reference: string): readonly string[] {
-  if (!BETWEEN_KEYS.test(reference))
-    return reference === '' ? [] : [reference.slice(0, KEY_CHARACTERS_MAX + 1)].filter(isKey);
-  return [...new Set(reference.split(BETWEEN_KEYS).filter(isKey))].slice(0, KEYS_MAX);
-}
-const BETWEEN_KEYS = /[\s,;|/()[\]{}<>]+/;
-const isKey = (part: string): boolean => part !== '' && part.length <= KEY_CHARACTERS_MAX;
-
-const PLAIN = /^(?:0|[1-9]\d*)(?:\.\d+)?$/;
+export const referenceKeysOf = (reference: string): readonly string[] =>
+  [...new Set(reference.split(/[\s,;|/()[\]{}<>]+/))]
+    .filter((part) => part !== '' && part.length <= KEY_CHARACTERS_MAX)
+    .slice(0, KEYS_MAX);
 
 /**
  * Returns what reads an amount as a plain decimal; null for a text that is none. A sign stands before or after it, brackets are a minus.
@@ -24,19 +19,20 @@ const PLAIN = /^(?:0|[1-9]\d*)(?:\.\d+)?$/;
  */
 export function amountReader(decimal: 'point' | 'comma'): (text: string) => string | null {
   const [point, group] = decimal === 'point' ? [String.raw`\.`, ','] : [',', String.raw`\.`];
-  const groups = String.raw`\d{1,3}(?<by>[${group}'’\s])(?:\d{2,3}\k<by>)*\d{3}`;
-  const written = new RegExp(`^(?<integer>\\d*|${groups})(?:${point}(?<part>\\d*))?$`);
+  const integers = String.raw`\d*|\d{1,3}(?<by>[${group}'’\s])(?:\d{2,3}\k<by>)*\d{3}`;
+  const number = String.raw`(?<integer>${integers})(?:${point}(?<part>\d*))?`;
+  const sign = String.raw`[+\u2212-]?`;
+  const written = new RegExp(
+    String.raw`^(?<open>\(?)\s*(?<lead>${sign})\s*${number}\s*(?<trail>${sign})\s*(?<close>\)?)$`,
+  );
   return (text) => {
-    const { digits, isNegative } = unsigned(text.trim());
-    let plain = digits;
-    if (decimal === 'comma' || !PLAIN.test(digits)) {
-      const { integer, part = '' } = written.exec(digits)?.groups ?? {};
-      if (integer === undefined || integer + part === '') return null;
-      plain =
-        (integer.replaceAll(/\D/g, '').replace(/^0+(?=\d)/, '') || '0') + (part === '' ? '' : `.${part}`);
-    }
-    if (!isWithinDigits(plain)) return null;
-    return isNegative ? negated(plain) : plain;
+    const { open, lead, integer, part = '', trail, close } = written.exec(text)?.groups ?? {};
+    if (integer === undefined || integer + part === '' || open!.length !== close!.length) return null;
+    const signs = open! + lead! + trail!;
+    const units = integer.replaceAll(/\D/g, '').replace(/^0+(?=\d)/, '') || '0';
+    const plain = part === '' ? units : `${units}.${part}`;
+    if (signs.length > 1 || !isWithinDigits(plain)) return null;
+    return signs === '' || signs === '+' ? plain : negated(plain);
   };
 }
 
@@ -44,34 +40,12 @@ export function amountReader(decimal: 'point' | 'comma'): (text: string) => stri
 export const negated = (amount: string): string =>
   amount.startsWith('-') ? amount.slice(1) : /[1-9]/.test(amount) ? `-${amount}` : amount;
 
-function unsigned(text: string): { readonly digits: string; readonly isNegative: boolean } {
-  const first = text.charCodeAt(0);
-  const last = text.charCodeAt(text.length - 1);
-  const isDigit = (code: number): boolean => code >= 48 && code <= 57;
-  if (isDigit(first) && isDigit(last)) return { digits: text, isNegative: false };
-  const { open, lead = '', digits = text, trail = '', close } = SIGNED.exec(text)?.groups ?? {};
-  const signs = [lead, trail, open ?? ''].filter((sign) => sign !== '');
-  if (signs.length > 1 || (open === undefined) !== (close === undefined))
-    return { digits: text, isNegative: false };
-  return { digits, isNegative: signs.length === 1 && signs[0] !== '+' };
-}
-const SIGNED =
-  /^(?<open>\()?\s*(?<lead>[+\u2212-]?)\s*(?<digits>[^()+\u2212-]*?)\s*(?<trail>[+\u2212-]?)\s*(?<close>\))?$/;
-
 /** A number of a workbook as text, without the noise of its binary form; beyond 15 digits in a form that no reader takes. */
 export function workbookNumber(value: number): string {
   if (Math.abs(value) >= 1e15) return value.toExponential();
   if (Number.isInteger(value)) return String(value);
   const digits = Number(value.toPrecision(15));
   return Math.abs(digits) >= 1e-6 ? String(digits) : digits.toFixed(20).replace(/0+$/, '');
-}
-
-/** When an entry was booked. */
-export interface Moment {
-  /** In the platform's zone. A day without a time is taken as it is. */
-  readonly day: BusinessDay;
-  /** ISO 8601 in UTC; null where the text has no time. */
-  readonly bookedAt: string | null;
 }
 
 /** Zones of a book: in which its times are, and whose days count. */
@@ -82,21 +56,18 @@ export interface Zones {
 
 const OFFSET = String.raw`(?<offset>Z|[+-]\d\d(?::?\d\d)?)`;
 const SECOND = String.raw`(?<second>\d\d)(?:[.,]\d+)?`;
-export const ISO_PATTERN = new RegExp(
+const ISO_PATTERN = new RegExp(
   String.raw`^(?<year>\d{4})-(?<month>\d\d)-(?<day>\d\d)(?:[T ](?<hour>\d\d):(?<minute>\d\d)(?::${SECOND})?\s?${OFFSET}?)?$`,
 );
 const TOKEN = /YYYY|YY|MM?|DD?|HH?|hh?|mm|ss|A|Z/;
-/** By the first letter of their token. */
-const PARTS: Readonly<Record<string, string>> = {
-  ...{ Y: 'year', M: 'month', D: 'day', H: 'hour', h: 'hour', m: 'minute' },
+const PARTS = { Y: 'year', M: 'month', D: 'day', H: 'hour', h: 'hour', m: 'minute' };
+const PATTERNS: Partial<Record<string, string>> = {
+  ...{ ss: SECOND, Z: OFFSET, A: String.raw`(?<half>[AaPp])\.?[Mm]\.?` },
 };
 
-function tokenPattern(token: string): string {
-  if (token === 'ss') return SECOND;
-  if (token === 'Z') return OFFSET;
-  if (token === 'A') return String.raw`(?<half>[AaPp])\.?[Mm]\.?`;
-  return `(?<${PARTS[token[0]!]!}>\\d{${token.length === 1 ? '1,2' : token.length}})`;
-}
+const tokenPattern = (token: string): string =>
+  PATTERNS[token] ??
+  `(?<${PARTS[token[0] as keyof typeof PARTS]}>\\d{${token.length === 1 ? '1,2' : token.length}})`;
 
 /** The pattern of a form like `DD.MM.YYYY HH:mm`; null where it names no day, half a time, or a part twice. */
 export function datePattern(form: string): RegExp | null {
@@ -123,11 +94,14 @@ const two = (text = '0'): string => text.padStart(2, '0');
 
 /** Returns what reads a day or a time; null for a text that is neither, or that the calendar or the zone's clock does not have. */
 export function momentReader(
-  patterns: readonly RegExp[],
+  { dates, format }: { readonly dates?: string | undefined; readonly format: string },
   { own, platform }: Zones,
-): (text: string) => Moment | null {
+): (text: string) => Pick<BookRow, 'day' | 'bookedAt'> | null {
+  const form = dates === undefined ? [] : [datePattern(dates)!];
+  // A workbook has real dates, too.
+  const patterns = dates === undefined || format === 'xlsx' ? [...form, ISO_PATTERN] : form;
   return (text) => {
-    const groups = patterns.map((pattern) => pattern.exec(text.trim())?.groups).find(Boolean);
+    const groups = patterns.map((pattern) => pattern.exec(text)?.groups).find(Boolean);
     if (groups === undefined) return null;
     const { year, month, day, hour, minute, second, half, offset } = groups;
     const date = `${year!.padStart(4, '20')}-${two(month)}-${two(day)}`;
