@@ -26,13 +26,17 @@ import type { Deciding } from '../option.ts';
 /** Most entries of one decision. */
 const DECIDED_MAX = 500;
 /** Most characters of its note. */
-const NOTE_CHARACTERS_MAX = 1_000;
+const NOTE_MAX = 1_000;
 const TYPE = /^[\p{L}\p{N}][\p{L}\p{N} _-]{0,49}$/u;
 
 /** A decision that cannot be made as things are; nothing was changed. */
 export class DecisionRefused extends ExpectedError {
   override readonly name = 'DecisionRefused';
   readonly exitCode = EXIT.usage;
+}
+
+function refuseIf(isSo: boolean, why: string): void {
+  if (isSo) throw new DecisionRefused(why);
 }
 
 interface Work {
@@ -66,36 +70,27 @@ export async function decide(deciding: Deciding, decision: Decision): Promise<De
 }
 
 function assertWords(decision: Decision, note: string | null): void {
-  const { step } = decision;
-  if (note !== null && note.length > NOTE_CHARACTERS_MAX)
-    throw new DecisionRefused(`the note has over ${NOTE_CHARACTERS_MAX} characters; shorten it.`);
-  if ((step === 'undo' || step === 'writeoff') && note === null)
-    throw new DecisionRefused('the reason is missing; say why, in the note.');
+  const [isWriteOff, isUndo] = [decision.step === 'writeoff', decision.step === 'undo'];
   const type = 'type' in decision ? decision.type : null;
-  if (step === 'writeoff' && type === null)
-    throw new DecisionRefused('the type is missing; say what is written off, for example an error.');
-  if (type !== null && !TYPE.test(type))
-    throw new DecisionRefused('a type has up to 50 letters and digits, like fee; choose another one.');
+  refuseIf((note ?? '').length > NOTE_MAX, `a note has at most ${NOTE_MAX} characters; shorten it.`);
+  refuseIf((isWriteOff || isUndo) && note === null, 'the reason is missing; say why, in the note.');
+  refuseIf(isWriteOff && type === null, 'the type is missing; say what is written off, for example error.');
+  refuseIf(
+    type !== null && !TYPE.test(type),
+    'a type has up to 50 letters and digits; shorten it, like fee.',
+  );
 }
 
 async function change(work: Work, decision: Exclude<Decision, { step: 'assign' }>): Promise<Decided> {
-  const { trx, deciding, merchantNo } = work;
-  switch (decision.step) {
-    case 'accept': {
-      const answer = await answerEntries(trx, merchantNo, decision.answer, deciding.settings.books);
-      if (answer !== null) return matchByHand(work, answer.entries, decision.type ?? answer.type, false);
-      throw new DecisionRefused(
-        `${decision.answer} is no answer now: its entries are matched or have changed. Choose from the proposals of now.`,
-      );
-    }
-    case 'match':
-    case 'writeoff':
-      return matchByHand(work, decision.entries, decision.type, decision.step === 'writeoff');
-    case 'undo':
-      return undo(work, decision.id);
-    case 'approve':
-      return approve(work, decision.id);
-  }
+  if ('id' in decision) return changeMatch(work, decision);
+  if (decision.step !== 'accept')
+    return matchByHand(work, decision.entries, decision.type, decision.step === 'writeoff');
+  const { trx, merchantNo, deciding } = work;
+  const answer = await answerEntries(trx, merchantNo, decision.answer, deciding.settings.books);
+  if (answer !== null) return matchByHand(work, answer.entries, decision.type ?? answer.type, false);
+  throw new DecisionRefused(
+    `${decision.answer} is no answer now: its entries are matched or have changed; choose from the proposals of now.`,
+  );
 }
 
 interface Found extends Pick<MatchEntry, 'side' | 'number' | 'book' | 'amount'> {
@@ -114,32 +109,30 @@ async function matchByHand(
 ): Promise<Decided> {
   const { trx, deciding, merchantNo } = work;
   const found = await openOf(work, entries);
-  const [currency = '', ...others] = new Set(found.map((one) => one.currency));
-  if (others.length > 0)
-    throw new DecisionRefused(
-      `the entries are in ${currency} and ${others.join(', ')}; decide on one currency at a time.`,
-    );
+  const { currency } = found[0]!;
+  const isOne = found.every((one) => one.currency === currency);
+  const isOneSided = new Set(found.map(({ side }) => side)).size === 1;
   const [ledger, own] = [sumOf(found, 'ledger'), sumOf(found, 'book')];
   const difference = subtractAmounts(ledger, own);
   const isEqual = compareAmounts(difference, '0') === 0;
-  if (isWriteOff && isEqual)
-    throw new DecisionRefused('the sums agree, so there is nothing to write off; match the entries instead.');
-  if (!isWriteOff && new Set(found.map(({ side }) => side)).size < 2)
-    throw new DecisionRefused(
-      'a match needs entries of both sides; write an entry off that has no counterpart.',
-    );
-  if (!isEqual && type === null)
-    throw new DecisionRefused(
-      `the ledger has ${moneyText(ledger, currency)} and the book ${moneyText(own, currency)}: ` +
-        `say what the difference of ${moneyText(difference, currency)} is, for example a fee.`,
-    );
+  const [there, here, rest] = [ledger, own, difference].map((amount) => moneyText(amount, currency));
+  refuseIf(!isOne, 'the entries are in several currencies; decide on one currency at a time.');
+  refuseIf(isWriteOff && isEqual, 'the sums agree: there is nothing to write off; match the entries.');
+  refuseIf(
+    !isWriteOff && isOneSided,
+    'a match needs entries of both sides; write off what has no counterpart.',
+  );
+  refuseIf(
+    !isEqual && type === null,
+    `the ledger has ${there} and the book ${here}: say what the difference of ${rest} is, for example a fee.`,
+  );
   const limit = deciding.settings.books.approvalAbove.get(currency);
-  const waits =
-    limit !== undefined && [ledger, own].some((sum) => compareAmounts(sum.replace('-', ''), limit) > 0);
+  const isAbove = (sum: string): boolean =>
+    limit !== undefined && compareAmounts(sum.replace('-', ''), limit) > 0;
   const { id } = await rowOf(trx)<{ id: number }>`
     INSERT INTO book_match (merchant_no, currency, rule, difference, difference_type, complete_on, made_at, waits_for_approval)
     VALUES (${merchantNo}, ${currency}, ${isWriteOff ? 'write-off' : 'by-hand'}, ${difference}::numeric, ${isEqual ? null : type},
-      ${deciding.now}::date, ${deciding.now}, ${waits}) RETURNING id`;
+      ${deciding.now}::date, ${deciding.now}, ${isAbove(ledger) || isAbove(own)}) RETURNING id`;
   const eventId = await work.record(matchSubject(merchantNo, id));
   await sql`UPDATE book_match SET audit_event_id = ${eventId} WHERE id = ${id}`.execute(trx);
   await joinByHand(trx, { matchId: id, merchantNo }, found);
@@ -152,33 +145,26 @@ const sumOf = (found: readonly Found[], side: Found['side']): string =>
 const matchSubject = (merchantNo: string, id: number): string => `${merchantNo} match ${id}`;
 
 /** The named entries. Throws `DecisionRefused` where one is unknown, matched, or not what was matched last. */
-async function openOf({ trx, merchantNo }: Work, { ledger, own }: Named): Promise<Found[]> {
-  const asked = ledger.length + own.length;
-  if (asked === 0) throw new DecisionRefused('no entry is named; name batch numbers or own numbers.');
-  if (asked > DECIDED_MAX) throw new DecisionRefused(`a decision takes at most ${DECIDED_MAX} entries.`);
-  const found = await foundOf(trx, merchantNo, { ledger, own });
-  const assertOne = (side: Found['side'], number: string, book: string | null): void => {
-    const named = found.filter(
-      (one) => one.side === side && one.number === number && (book === null || one.book === book),
-    );
-    if (named.length === 0)
-      throw new DecisionRefused(
-        `${side === 'ledger' ? 'the ledger' : 'own books'} of ${merchantNo}: no entry ${number} is known; check the number, or have the books matched first.`,
-      );
-    if (named.length > 1)
-      throw new DecisionRefused(
-        `${number} is in the books ${named.map((one) => one.book).join(', ')}; say which one.`,
-      );
-  };
-  for (const number of ledger) assertOne('ledger', number, null);
-  for (const { number, book } of own) assertOne('book', number, book);
+async function openOf({ trx, merchantNo }: Work, named: Named): Promise<Found[]> {
+  const asked = [
+    ...named.ledger.map((number) => ({ side: 'ledger', number, book: null })),
+    ...named.own.map((one) => ({ side: 'book', ...one })),
+  ];
+  refuseIf(asked.length === 0, 'no entry is named; name batch numbers or own numbers.');
+  refuseIf(asked.length > DECIDED_MAX, `a decision takes at most ${DECIDED_MAX} entries; make it in parts.`);
+  const found = await foundOf(trx, merchantNo, named);
+  for (const { side, number, book } of asked) {
+    const isAsked = (one: Found): boolean =>
+      one.side === side && one.number === number && (book ?? one.book) === one.book;
+    const count = found.filter(isAsked).length;
+    const where = side === 'ledger' ? 'the ledger' : 'own books';
+    refuseIf(count === 0, `${where} of ${merchantNo}: no entry ${number} is known; check its number.`);
+    refuseIf(count > 1, `${number} is in several books of ${merchantNo}; say which one.`);
+  }
   for (const { number, rule, matchId, isChanged } of found) {
-    if (rule !== null && rule !== 'apart')
-      throw new DecisionRefused(`${number} is in match ${matchId} already; take that back first.`);
-    if (isChanged)
-      throw new DecisionRefused(
-        `${number} has changed since it was matched last; have the books matched again first.`,
-      );
+    const isTaken = rule !== null && rule !== 'apart';
+    refuseIf(isTaken, `${number} is in match ${matchId} already; take that back first.`);
+    refuseIf(isChanged, `${number} has changed since the last matching; have the books matched first.`);
   }
   return found;
 }
@@ -212,51 +198,42 @@ async function matchOf(db: Db, id: number, merchantNo: string | null = null): Pr
 }
 
 /**
- * Entries of a match by hand are free for the rules again. Those of a rule's stay apart: no rule matches them until a person does,
- * or takes this back, too.
+ * Approves or takes back. Entries of a match by hand are free for the rules then. Those of a rule's stay apart: no rule matches them
+ * until a person does, or takes this back, too.
  */
-async function undo({ trx, merchantNo, record }: Work, id: number): Promise<Decided> {
-  const { by } = await matchOf(trx, id);
+async function changeMatch(
+  { trx, merchantNo, record, deciding }: Work,
+  { step, id }: { readonly step: 'undo' | 'approve'; readonly id: number },
+): Promise<Decided> {
+  const { rule, by, waitsForApproval } = await matchOf(trx, id);
+  const isApproval = step === 'approve';
+  refuseIf(isApproval && (!waitsForApproval || rule === 'apart'), `match ${id} does not wait for approval.`);
+  refuseIf(
+    isApproval && isSamePerson(by ?? '', deciding.by),
+    `${by} decided on match ${id}, and no one may approve their own decision; ask another person.`,
+  );
   const eventId = await record(matchSubject(merchantNo, id));
-  if (by !== null) return { match: null, entries: await releaseMatch(trx, merchantNo, id) };
-  await sql`UPDATE book_match SET rule = 'apart', difference = 0, difference_type = NULL, waits_for_approval = true,
-    audit_event_id = ${eventId} WHERE id = ${id}`.execute(trx);
+  if (!isApproval && by !== null) return { match: null, entries: await releaseMatch(trx, merchantNo, id) };
+  const change = isApproval
+    ? sql`waits_for_approval = false, approved_event_id = ${eventId}`
+    : sql`rule = 'apart', difference = 0, difference_type = NULL, waits_for_approval = true, audit_event_id = ${eventId}`;
+  await sql`UPDATE book_match SET ${change} WHERE id = ${id}`.execute(trx);
   const entries = await touch(trx, merchantNo, sql`match_id = ${id}`);
   return { match: await matchOf(trx, id), entries };
 }
 
-async function approve({ trx, merchantNo, record, deciding }: Work, id: number): Promise<Decided> {
-  const { rule, by, waitsForApproval } = await matchOf(trx, id);
-  if (!waitsForApproval || by === null || rule === 'apart')
-    throw new DecisionRefused(`match ${id} does not wait for approval.`);
-  if (isSamePerson(by, deciding.by))
-    throw new DecisionRefused(
-      `${by} decided on match ${id}, and no one may approve their own decision; ask another person.`,
-    );
-  const eventId = await record(matchSubject(merchantNo, id));
-  await sql`UPDATE book_match SET waits_for_approval = false, approved_event_id = ${eventId} WHERE id = ${id}`.execute(
-    trx,
-  );
-  return {
-    match: await matchOf(trx, id),
-    entries: await touch(trx, merchantNo, sql`match_id = ${id}`),
-  };
-}
+type Assigned = Extract<Decision, { step: 'assign' }>;
 
-async function assign(
-  work: Work,
-  { entries, to: named, due }: Extract<Decision, { step: 'assign' }>,
-): Promise<Decided> {
+async function assign(work: Work, { entries, to: named, due }: Assigned): Promise<Decided> {
   const { merchantNo, deciding } = work;
   const { now, zone, by, settings } = deciding;
   const [to, today] = [named ?? by, dayOf(now.getTime(), zone)];
-  if (due !== null && !isDay(due))
-    throw new DecisionRefused(`${due} is no day; write it as YYYY-MM-DD, like ${today}.`);
-  if (due !== null && due < today) throw new DecisionRefused(`${due} is over; name ${today} or a later day.`);
-  if (named !== null && !mayBeOperator(to, merchantNo, settings.access.roles))
-    throw new DecisionRefused(
-      `${to} is no operator of merchant ${merchantNo}; DAYBOOK_ACCESS_ROLES says who is.`,
-    );
+  refuseIf(due !== null && !isDay(due), `${due} is no day; write it as YYYY-MM-DD, like ${today}.`);
+  refuseIf(due !== null && due < today, `${due} is over; name ${today} or a later day.`);
+  refuseIf(
+    named !== null && !mayBeOperator(to, merchantNo, settings.access.roles),
+    `${to} is no operator of merchant ${merchantNo}; DAYBOOK_ACCESS_ROLES says who is.`,
+  );
   const found = await openOf(work, entries);
   for (const one of found) await work.record(subjectOf({ ...one, merchantNo }), { to, due });
   return { match: null, entries: found.length };

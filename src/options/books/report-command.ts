@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { answer, collect } from '../../cli/context.ts';
 import { currenciesOf, merchantNoFlag, monthFlag } from '../../cli/flags.ts';
 import { lines, longTable } from '../../cli/output/text.ts';
+import type { Account } from '../../ledger/entry.ts';
 import { grouped } from '../../ledger/money.ts';
 import { BOOK_FIGURES, type BookFigures } from '../../ledger/own-books.ts';
 import { UsageError } from '../../run/verdict/exit-codes.ts';
@@ -36,10 +37,7 @@ export function addReportCommand(books: Command): void {
     .action(report);
 }
 
-interface Row extends BookFigures {
-  readonly merchantNo: string;
-  readonly currency: string;
-}
+type Row = BookFigures & Account;
 
 const FIGURES = Object.entries(BOOK_FIGURES);
 
@@ -63,11 +61,8 @@ async function report(flags: ReportFlags, self: Command): Promise<void> {
     if (isCsv) {
       const { csvText } = await import('../../statements/formats/csv.ts');
       const heads = ['merchant_no', 'currency', 'day', ...FIGURES.map(([name]) => name)];
-      const cells = rows.map((row) => [
-        ...[row.merchantNo, row.currency, row.day],
-        ...FIGURES.map(([, key]) => row[key]),
-      ]);
-      process.stdout.write(csvText([heads, ...cells]));
+      const keys = ['merchantNo', 'currency', 'day', ...FIGURES.map(([, key]) => key)] as const;
+      process.stdout.write(csvText([heads, ...rows.map((row) => keys.map((key) => row[key]))]));
       return null;
     }
     const changed = accounts.filter(({ isChanged }) => isChanged).map(({ currency }) => currency);

@@ -27,15 +27,21 @@ interface UnmatchedFlags extends RangeFlags, PageFlags {
   readonly olderThan?: string;
 }
 
+const example = (words: string): string => `\nExample:\n  daybook books ${words}`;
+
+const PROPOSE_HELP = `
+\`daybook books accept ANSWER --merchant NO\` matches an answer as it is listed. It is refused once an entry of it has changed.
+
+Examples:
+  daybook books propose --merchant M1
+  daybook books accept USD/2026-03-05/1f3a9c02d4 --merchant M1 --by Ada`;
+
 export function addWorkCommands(books: Command): void {
   withPageFlags(withRangeFlags(books.command('unmatched')), 'place')
     .description('entries that only the ledger or only an own book has, the oldest first')
     .option('--side <side>', 'only entries of this side: ledger or book')
     .option('--older-than <days>', 'only entries that are older than so many days')
-    .addHelpText(
-      'after',
-      '\nExamples:\n  daybook books unmatched --merchant M1 --older-than 7\n  daybook books unmatched --side ledger --json',
-    )
+    .addHelpText('after', example('unmatched --merchant M1 --side ledger --older-than 7'))
     .action(listUnmatched);
   books
     .command('propose')
@@ -44,11 +50,7 @@ export function addWorkCommands(books: Command): void {
     .option('--from <day>', 'only with an entry from this day on, YYYY-MM-DD')
     .option('--to <day>', 'only with an entry up to this day')
     .description('what may belong together among unmatched entries, and why no rule matches it')
-    .addHelpText(
-      'after',
-      '\n`daybook books accept ANSWER --merchant NO` matches an answer as it is listed. It is refused once an entry of it has changed.\n\n' +
-        'Examples:\n  daybook books propose --merchant M1\n  daybook books accept USD/2026-03-05/1f3a9c02d4 --merchant M1 --by Ada',
-    )
+    .addHelpText('after', PROPOSE_HELP)
     .action(listProposals);
   addOfEntries(books);
   addOfMatch(books);
@@ -136,16 +138,13 @@ const proposalText = ({ merchantNo, currency, rule, reason, answers }: Proposed)
     '',
   );
 
-interface EntryFlags {
+type EntryFlags = {
   readonly merchant: string;
   readonly ledger: readonly string[];
   readonly own: readonly string[];
-  readonly book?: string;
-  readonly note?: string;
-  readonly type?: string;
-  readonly to?: string;
-  readonly due?: string;
-}
+} & {
+  readonly [Name in 'book' | 'note' | 'type' | 'to' | 'due']?: string;
+};
 
 const withEntries = (command: Command): Command =>
   withBy(command)
@@ -192,15 +191,11 @@ function addOfEntries(books: Command): void {
   withEntries(books.command('accept'))
     .argument('[answer]', 'an answer that `books propose` lists, in place of entries')
     .description('match entries of both sides: an answer of a proposal, or the entries that are named')
-    .option(
-      '--type <type>',
-      'what the difference of their sums is, for example fee; needed where there is one',
-    )
+    .option('--type <type>', 'what the difference of their sums is, if there is one; for example fee')
     .option('--note <text>', 'kept with it')
     .addHelpText(
       'after',
-      '\nExamples:\n  daybook books accept --merchant M1 --ledger B7 --own 4711 --own 4712 --by Ada\n' +
-        '  daybook books accept --merchant M1 --ledger B8 --own 4713 --type fee --note "bank fee"',
+      example('accept --merchant M1 --ledger B7 --own 4711 --own 4712 --type fee --by Ada'),
     )
     .action((id: string | undefined, flags: EntryFlags, self: Command) => {
       const { merchantNo, entries } = namedOf(flags);
@@ -216,7 +211,7 @@ function addOfEntries(books: Command): void {
     .requiredOption('--note <text>', 'the reason; kept with it')
     .addHelpText(
       'after',
-      '\nExample:\n  daybook books writeoff --merchant M1 --own 4714 --type error --note "recorded twice" --by Ada',
+      example('writeoff --merchant M1 --own 4714 --type error --note "recorded twice" --by Ada'),
     )
     .action((flags: EntryFlags, self: Command) =>
       act(self, flags.note, { step: 'writeoff', ...namedOf(flags), type: flags.type! }),
@@ -226,10 +221,7 @@ function addOfEntries(books: Command): void {
     .option('--to <name>', 'who: an operator of the merchant (default: the name of --by)')
     .option('--due <day>', 'by when, YYYY-MM-DD')
     .option('--note <text>', 'kept with it')
-    .addHelpText(
-      'after',
-      '\nExample:\n  daybook books assign --merchant M1 --own 4714 --to Grace --due 2026-04-30 --by Ada',
-    )
+    .addHelpText('after', example('assign --merchant M1 --own 4714 --to Grace --due 2026-04-30 --by Ada'))
     .action((flags: EntryFlags, self: Command) => {
       const to = textFlag(flags.to, 'name the person, or leave it out', '--to') ?? null;
       return act(self, flags.note, { step: 'assign', ...namedOf(flags), to, due: flags.due ?? null });
@@ -243,12 +235,12 @@ function addOfMatch(books: Command): void {
     .argument('<id>', 'the match’s number')
     .description('take a match back; the entries of a rule’s match are then left to people')
     .requiredOption('--note <text>', 'the reason; kept with it')
-    .addHelpText('after', '\nExample:\n  daybook books undo 12 --note "other order" --by Ada')
+    .addHelpText('after', example('undo 12 --note "other order" --by Ada'))
     .action(ofMatch('undo'));
   withBy(books.command('approve'))
     .argument('<id>', 'the match’s number')
     .description('approve what another person decided about an amount above BOOKS_APPROVAL_ABOVE')
     .option('--note <text>', 'kept with it')
-    .addHelpText('after', '\nExample:\n  daybook books approve 12 --by Grace')
+    .addHelpText('after', example('approve 12 --by Grace'))
     .action(ofMatch('approve'));
 }

@@ -147,7 +147,7 @@ test('what cannot be matched is refused, and changes nothing', async () => {
     ['--ledger', '2', '--own', '2'],
   ];
   expect(await refused('accept', ...ofM1)).toContain('no entry is named');
-  expect(await refused('accept', ...ofM1, ...entryOf)).toContain('entries of both sides');
+  expect(await refused('accept', ...ofM1, ...entryOf)).toContain('needs entries of both sides');
   expect(await refused('accept', ...ofM1, '--ledger', 'X', '--own', '2')).toContain(
     'the ledger of M1: no entry X',
   );
