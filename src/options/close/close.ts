@@ -141,24 +141,19 @@ async function unmatchedObstacles(
 ): Promise<Obstacle[]> {
   const counts = (await part('ownBooks')?.counts(trx, [merchantNo], to)) ?? [];
   return counts.flatMap(({ currency, ledger, book, isChanged }): Obstacle[] => {
-    const open = ledger + book;
+    const account = `--merchant ${merchantNo} --currency ${currency}`;
     if (isChanged)
       return [
         {
           ...{ cause: 'unmatched', why: `own books in ${currency} changed since they were matched` },
-          ...{ todo: '`daybook books match`', who: 'command line' },
+          ...{ todo: `\`daybook books match --merchant ${merchantNo}\``, who: 'command line' },
         },
       ];
+    const open = ledger + book;
     if (open === 0) return [];
     const why = `${counted(open, 'entry', 'entries')} in ${currency} up to ${to} ${open === 1 ? 'is' : 'are'} unmatched`;
-    return [
-      {
-        cause: 'unmatched',
-        why,
-        todo: 'match or write off what `daybook books unmatched` lists',
-        who: 'operator',
-      },
-    ];
+    const todo = `match or write off what \`daybook books unmatched ${account} --to ${to}\` lists`;
+    return [{ cause: 'unmatched', why, todo, who: 'operator' }];
   });
 }
 

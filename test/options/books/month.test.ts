@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { readXlsx } from 'hucre/xlsx';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { matchBooks } from '../../../src/options/books/match.ts';
-import { checkForUnmatched } from '../../../src/options/alerts/watch.ts';
+import { runWatchdog } from '../../../src/options/alerts/process.ts';
 import { daybook, envOf, type Env } from '../../cli/daybook.ts';
-import { MERCHANT, openStage, scenario, type Stage, ZONE } from '../../support/stage.ts';
+import { MERCHANT, openStage, scenario, type Stage } from '../../support/stage.ts';
 import { writeBook } from './random-books.ts';
 
 const { merchantNo } = MERCHANT;
@@ -49,6 +49,7 @@ test('changes and unmatched entries keep a month open, where that is asked for',
   const { code, stdout } = await close('--check');
   expect(code).toBe(3);
   expect(stdout).toMatch(/\d+ entries in USD up to 2026-02-28 are unmatched/);
+  expect(stdout).toContain(`daybook books unmatched --merchant ${merchantNo} --currency USD --to 2026-02-28`);
   await writeBook(dbOf(), [{ number: 'N2', day: -2, amount: '1.12', currency: 'USD' }], merchantNo);
   expect((await close('--check')).stdout).toContain('own books in USD changed since they were matched');
   const { code: without } = await daybook(['close', MONTH, '--merchant', merchantNo, '--check'], {
@@ -122,8 +123,17 @@ test('an alert fires once when an entry is unmatched for too long, and is resolv
       const { kind, status = 'firing', title } = content as { kind: string; status?: string; title: string };
       return `${kind} ${status}: ${title}`;
     });
-  const check = (now: string, maxDays: number | undefined = 7) =>
-    checkForUnmatched(dbOf(), { zone: ZONE, maxDays, targets: ['made up'], now: new Date(now) });
+  const { app } = stage;
+  const check = (now: string, alertDays = 7) => {
+    const alerts = {
+      ...app.settings.alerts,
+      webhooks: [{ kind: 'json' as const, url: 'http://127.0.0.1:1/' }],
+    };
+    const books = { ...app.settings.books, alertDays };
+    const settings = { ...app.settings, alerts, books };
+    const watched = { ...app, settings, now: () => new Date(now) };
+    return runWatchdog(watched, { always: true, seesRuns: false, maxAgeMs: Number.MAX_SAFE_INTEGER });
+  };
   // Of 10 April.
   await check('2026-04-17T00:00:00Z');
   expect(await kinds()).toEqual([]);

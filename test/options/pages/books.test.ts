@@ -25,7 +25,10 @@ beforeAll(async () => {
   const opened = await openStage({
     scenario: scenario({ from: '2026-03-02', to: '2026-03-04', entriesPerDay: 6 }),
   });
-  const books = { ...opened.app.settings.books, approvalAbove: new Map([['KWD', '1.5']]) };
+  const books = {
+    ...{ ...opened.app.settings.books, approvalAbove: new Map([['KWD', '1.5']]) },
+    closeNeedsMatch: true,
+  };
   stage = { ...opened, app: { ...opened.app, settings: { ...opened.app.settings, books } } };
   pages = await showPages(stage, { access });
   await stage.run();
@@ -79,6 +82,13 @@ test('a file is imported and matched; what is left is shown, and decided on unti
   expect((await openRows()).toSorted()).toEqual(
     [`ledger:${first!.batchNo}`, `ledger:${second!.batchNo}`, 'own:books:X1'].toSorted(),
   );
+  // What keeps the month open leads here, and so does the status.
+  const month = await pages.html(`/m/${merchantNo}/2026-03?close=yes`, { 'x-person': 'Ada' });
+  expect(textOf(month)).toContain('3 entries in USD up to 2026-03-31 are unmatched');
+  expect(month).toContain(`href="${PAGE}"`);
+  const status = await pages.html('/status', { 'x-person': 'Ada' });
+  expect(textOf(status)).toContain('USD: 2 entries only in the ledger, 1 only in own books');
+  expect(status).toContain('href="/books"');
   const checked = await send('check', { entry: `ledger:${first!.batchNo}` });
   expect(await saidOf(checked)).toMatch(/^200 .*Chosen: ledger \S+, own books 0, difference/);
   const written = await send('writeoff', {

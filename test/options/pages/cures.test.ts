@@ -10,7 +10,7 @@ const { merchantNo } = MERCHANT;
 /** What is folded away as a command. */
 const FOLDED = /<details>.*?<\/details>/gs;
 const COMMAND =
-  /`|daybook (?:run|publish|breaks|quarantine|close|amendments|status|doctor|migrate|statements|merchants|runs|alerts|jobs|entries|reconcile|schedule)\b/;
+  /`|daybook (?:books|run|publish|breaks|quarantine|close|amendments|status|doctor|migrate|statements|merchants|runs|alerts|jobs|entries|reconcile|schedule)\b/;
 
 describe('with a break, an unreadable entry, and days that were not read', () => {
   let stage: Stage;

@@ -2,7 +2,7 @@
  * Sentences that the commands have, too, as the pages show them. They name commands between backticks. Where a page does
  * the same, it is named in the command's place; every other command is the administrator's, and is folded away below.
  */
-import { addressWith, breakAddress, monthAddress } from './addresses.ts';
+import { addressWith, booksAddress, breakAddress, monthAddress } from './addresses.ts';
 import { html, when, type Html, type Part } from './html.ts';
 import type { Texts } from './texts/en.ts';
 
@@ -29,6 +29,12 @@ const ON_PAGES: readonly (readonly [RegExp, InPlace])[] = [
   [/^daybook publish(?: --(?:from|repair)|$)/, (texts, command) => repeatPart(texts, 'publish', command)],
   [/^daybook close (?:YYYY|\d{4})-/, ({ cures }, command) => link(monthOf(command, '#close'), cures.month)],
   [/^daybook close --list/, ({ home }) => link('/', home.title)],
+  [
+    /^daybook books unmatched --merchant (\S+) --currency (\w+)/,
+    ({ books }, _, [, merchantNo, currency]) =>
+      link(booksAddress({ merchantNo: merchantNo!, currency: currency! }), books.title),
+  ],
+  [/^daybook books unmatched/, ({ books }) => link('/books', books.title)],
   [/^daybook status$/, ({ status }) => link('/status', status.title)],
   [/^daybook entries find/, ({ search }) => link('/entry', search.title)],
 ];
