@@ -276,10 +276,12 @@ function historicalDaysText(
 function ownBooksText({ currency, ledger, book, oldest, waiting, isChanged }: UnmatchedCount): string {
   const open =
     oldest === null
-      ? 'all entries are matched'
+      ? isChanged
+        ? 'nothing is unmatched so far'
+        : 'all entries are matched'
       : `${counted(ledger, 'entry', 'entries')} only in the ledger, ${book.toLocaleString('en')} only in own books, the oldest of ${oldest}`;
   const wait = waiting === 0 ? '' : `, ${counted(waiting, 'match waits', 'matches wait')} for approval`;
-  return `${currency}: ${open}${wait}${isChanged ? ', not matched since the last import' : ''}`;
+  return `${currency}: ${open}${wait}${isChanged ? ', and own books have changed since: `daybook books match`' : ''}`;
 }
 
 /** Most merchants named in the line about wider lookbacks. */

@@ -124,7 +124,7 @@ async function matchByHand(
   );
   refuseIf(
     !isEqual && type === null,
-    `the ledger has ${there} and the book ${here}: say what the difference of ${rest} is, for example a fee.`,
+    `the ledger has ${there} and the book ${here}: give the type of the difference of ${rest}, for example fee.`,
   );
   const limit = deciding.settings.books.approvalAbove.get(currency);
   const isAbove = (sum: string): boolean =>

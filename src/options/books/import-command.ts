@@ -101,5 +101,6 @@ function reportText(report: ImportReport, of: Mapping, name: string, isDryRun: b
     unreadable > firstUnreadable.length &&
       `  and ${counted(unreadable - firstUnreadable.length, 'more row', 'more rows')}`,
     unreadable > 0 && !isDryRun && 'unreadable rows are kept: `daybook books unreadable` lists them',
+    !isDryRun && `\`daybook books match --merchant ${of.merchant}\` matches the book with the ledger`,
   );
 }

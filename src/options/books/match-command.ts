@@ -45,9 +45,11 @@ async function matchCommand({ merchant, all }: MatchFlags, self: Command): Promi
     const matched = await Promise.all(
       ended.map(async (end) => ({ ...end, matched: await matchedByRule(db, end.merchantNo) })),
     );
+    const rest =
+      '`daybook books unmatched` lists what is left, and `daybook books propose` what may belong together';
     return {
       document: matched,
-      text: matched.length === 0 ? 'no merchant has own books' : lines(...matched.map(merchantText)),
+      text: matched.length === 0 ? 'no merchant has own books' : lines(...matched.map(merchantText), rest),
       exitCode: mostSevere(matched.map(({ exitCode }) => exitCode)),
     };
   });

@@ -86,7 +86,7 @@ const unmatchedText = (rows: readonly OpenEntry[], next: string | null, today: B
         longTable(rows, {
           day: ({ day }) => day,
           merchant: ({ merchantNo }) => merchantNo,
-          'only in': ({ book }) => (book === null ? 'the ledger' : `book ${book}`),
+          'only in': ({ book }) => book ?? 'the ledger',
           number: ({ number }) => number,
           '>amount': ({ amount, currency }) => moneyText(amount, currency),
           '>age': ({ ageDays }) => counted(ageDays, 'day'),
@@ -96,7 +96,7 @@ const unmatchedText = (rows: readonly OpenEntry[], next: string | null, today: B
             matchId && `${matchId}, ${matchRule === 'apart' ? 'taken back' : 'waits for approval'}`,
         }),
         `\n${counted(rows.length, 'unmatched entry', 'unmatched entries')}`,
-        nextLine(rows.length, 'entry', next),
+        nextLine(rows.length, 'row', next),
       );
 
 interface ProposeFlags extends Pick<RangeFlags, 'from' | 'to'> {
@@ -129,7 +129,7 @@ async function listProposals(flags: ProposeFlags, self: Command): Promise<void> 
 }
 
 const entryText = ({ book, number, day, amount }: MatchEntry): string =>
-  line`${book === null ? 'ledger' : `book ${book}`} ${number} ${day} ${grouped(amount)}`;
+  line`${book ?? 'ledger'} ${number} ${day} ${grouped(amount)}`;
 
 const proposalText = ({ merchantNo, currency, rule, reason, answers }: Proposed): string =>
   lines(

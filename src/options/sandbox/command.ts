@@ -13,6 +13,7 @@ import { hostilitySchema } from './behaviour.ts';
 import { latitudeSchema } from './latitude.ts';
 import { readScenario, type Scenario } from './scenario.ts';
 import { collect, print, stopSignal } from '../../cli/context.ts';
+import { dayFlag } from '../../cli/flags.ts';
 import { counted, lines } from '../../cli/output/text.ts';
 
 /** The port on loopback, unless another one is asked for. */
@@ -75,6 +76,8 @@ export function sandboxCommand(command: Command): void {
 }
 
 interface OwnBooksFlags {
+  readonly from?: string;
+  readonly to?: string;
   readonly scenario: string;
   readonly merchant?: string;
   readonly seed: string;
@@ -96,6 +99,8 @@ function addBooksCommand(sandbox: Command): void {
     )
     .option('--scenario <file>', 'the scenario that has the ledger', SCENARIO_DEFAULT)
     .option('--merchant <no>', 'whose books; left out: those of the scenario’s first merchant')
+    .option('--from <day>', 'only of the ledger’s entries from this day on, YYYY-MM-DD')
+    .option('--to <day>', 'only of its entries up to this day')
     .option('--seed <text>', 'what the faults are drawn from', '1')
     .option(
       '--references <share>',
@@ -103,7 +108,8 @@ function addBooksCommand(sandbox: Command): void {
       '0.5',
     )
     .action(async (folder: string, _flags: object, self: Command) => {
-      const { scenario: file, merchant, seed, references } = self.optsWithGlobals<OwnBooksFlags>();
+      const { scenario: file, merchant, seed, references, ...days } = self.optsWithGlobals<OwnBooksFlags>();
+      const [from = '', to = '9999-12-31'] = [dayFlag('--from', days.from), dayFlag('--to', days.to)];
       const share = Number(references);
       if (references.trim() === '' || !(share >= 0 && share <= 1))
         throw new UsageError(`--references ${references} is no share; write a number from 0 to 1, like 0.5.`);
@@ -121,7 +127,9 @@ function addBooksCommand(sandbox: Command): void {
         import('./own-books.ts'),
       ]);
       const nowMs = scenario.now === undefined ? Date.now() : Date.parse(scenario.now);
-      const entries = bookedEntries(generateLedger(scenario, merchantNo, currencies), nowMs);
+      const entries = bookedEntries(generateLedger(scenario, merchantNo, currencies), nowMs).filter(
+        ({ bookedMs }) => dayOf(bookedMs, zone) >= from && dayOf(bookedMs, zone) <= to,
+      );
       const book = ownBook(entries, { seed, zone, references: share, feeMax: FEE_MAX });
       await mkdir(folder, { recursive: true });
       const [csv, map, truth] = ['own-books.csv', 'own-books.yaml', 'truth.json'].map((name) =>

@@ -107,7 +107,7 @@ test('entries are matched by hand if their sums agree, and the day agrees then',
   await given(['1 0 10', '2 5 90'], ['1 20 60', '2 20 40']);
   expect(await figures()).toBe('100 100 0');
   expect(await refused('accept', ...ofM1, '--ledger', '1', '--own', '1')).toContain(
-    'say what the difference of -50 CNY is',
+    'give the type of the difference of -50 CNY',
   );
   await done(
     'accept',
