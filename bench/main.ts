@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { type BenchFlags, FlagsWrong, readFlags, usage } from './flags.ts';
 import { meets, type Bench, type Measure, type Measured, type MemoryPeak } from './measure.ts';
 import { books } from './measures/books.ts';
+import { booksImport } from './measures/books-import.ts';
 import { calls } from './measures/calls.ts';
 import { chain } from './measures/chain.ts';
 import { downloads } from './measures/downloads.ts';
@@ -52,6 +53,7 @@ const MEASURES: readonly Measure[] = [
   monthEnd,
   search,
   downloads,
+  booksImport,
   books,
 ];
 const RESULTS = fileURLToPath(new URL('./results/', import.meta.url));

@@ -19,9 +19,7 @@ The mapping says how the file is read (docs/books.md):
   zone: Asia/Shanghai
   columns: {number: Order, booked: Date, currency: Currency, amount: Amount, reference: Reference}
 
-The same file again changes nothing. A changed row becomes a new version of its entry. An entry of the days that the file
-covers and that it does not hold is marked as withdrawn; --from and --to say which days these are. Without them, these are the
-days from the first row to the last one.
+The file covers the days from its first row to its last one, or from --from to --to: an entry of these that it does not hold is withdrawn.
 Exits with 3 if rows cannot be read; \`daybook books unreadable\` lists them.
 
 Examples:

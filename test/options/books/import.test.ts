@@ -171,7 +171,7 @@ test('a file that lacks most of the book is refused unless its days are named', 
 
 test('a file of another kind is refused, and says what to do', async () => {
   await expect(imported('no;day\n1;2')).rejects.toThrow('has no column no; it has no;day.');
-  await expect(imported('')).rejects.toThrow('is empty');
+  await expect(imported('')).rejects.toThrow('stdin has no rows. Nothing');
   await expect(imported(['1,01.03.2026,EUR,1,'])).rejects.toThrow(
     'no row of stdin can be read; line 2: the day is not written',
   );

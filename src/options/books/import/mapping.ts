@@ -1,12 +1,11 @@
 /** The mapping: a YAML file that says how a merchant's own book is read. No message repeats a value of it. */
 import { z } from 'zod';
 import { readYaml } from '../../../cli/input-file.ts';
+import { listRefused } from '../../../cli/merchant-list.ts';
 import { pathText, type Path } from '../../../forms/problem.ts';
 import { isTimeZone } from '../../../ledger/business-day.ts';
 import { isMerchantNo, MERCHANT_NO_RULE } from '../../../ledger/merchant-no.ts';
 import { CURRENCY_CODE } from '../../../ledger/money.ts';
-import { counted } from '../../../ledger/text.ts';
-import { UsageError } from '../../../run/verdict/exit-codes.ts';
 import { didYouMean } from '../../../settings/problem.ts';
 import { datePattern } from './values.ts';
 
@@ -32,10 +31,10 @@ const name = z.string().trim().min(1, { error: NAMES_COLUMN });
 const columns = z
   .union([name, z.array(name).min(1).max(COLUMNS_MAX)], { error: NAMES_COLUMN })
   .transform((given): readonly string[] => [given].flat());
+const maybe = columns.optional();
 const COLUMNS = {
-  ...{ number: columns, booked: columns, currency: columns.optional() },
-  ...{ amount: columns.optional(), credit: columns.optional(), debit: columns.optional() },
-  ...{ reference: columns.optional(), type: columns.optional(), text: columns.optional() },
+  ...{ number: columns, booked: columns, currency: maybe, amount: maybe, credit: maybe, debit: maybe },
+  ...{ reference: maybe, type: maybe, text: maybe },
 };
 
 const FIELDS = {
@@ -58,9 +57,6 @@ const FIELDS = {
   columns: z.strictObject(COLUMNS, { error: COLUMNS_RULE }),
 };
 const fields = z.strictObject(FIELDS);
-const schema = fields.superRefine((mapping, context) => {
-  for (const [key, message] of conflicts(mapping)) context.addIssue({ code: 'custom', path: [key], message });
-});
 
 export type Mapping = z.output<typeof fields>;
 export type ColumnName = keyof typeof COLUMNS;
@@ -71,36 +67,37 @@ const OWN_KEYS = {
   query: ['connectionEnv', 'query'],
 } as const;
 
-/** What belongs to other formats, or is given twice or not at all. */
-function* conflicts(mapping: Mapping): Generator<readonly [key: string, message: string]> {
+const schema = fields.superRefine((mapping, context) => {
   const { format, currency, columns: named } = mapping;
+  const add = (key: string, message: string) => context.addIssue({ code: 'custom', path: [key], message });
   for (const key of new Set(Object.values(OWN_KEYS).flat())) {
     const isOwn = OWN_KEYS[format].some((own) => own === key);
-    if (mapping[key] !== undefined && !isOwn) yield [key, `is not for format: ${format}; leave it out`];
-    if (mapping[key] === undefined && isOwn && format === 'query') yield [key, 'is missing'];
+    if (mapping[key] !== undefined && !isOwn) add(key, `is not for format: ${format}; leave it out`);
+    if (mapping[key] === undefined && isOwn && format === 'query') add(key, 'is missing');
   }
   const [amount, credit, debit] = [named.amount, named.credit, named.debit].map((one) => one !== undefined);
-  if (amount === (credit || debit)) yield ['columns', 'needs either amount, or credit and debit'];
-  else if (credit !== debit) yield ['columns', 'needs both credit and debit'];
+  if (amount === (credit || debit)) add('columns', 'needs either amount, or credit and debit');
+  else if (credit !== debit) add('columns', 'needs both credit and debit');
   if ((named.currency === undefined) === (currency === undefined))
-    yield ['columns', 'needs a column currency, or one currency stands above for all rows'];
-}
+    add('columns', 'needs a column currency, or one currency stands above for all rows');
+});
 
 /** Reads the text of a mapping. Throws `UsageError` with every problem and its line. `path` names the file. */
 export function readMapping(given: string, path: string): Mapping {
   const { content, placeOf } = readYaml(given, path, 'failsafe');
   const parsed = schema.safeParse(content);
   if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.flatMap((issue): (readonly [Path, string])[] =>
+  const problems = parsed.error.issues.flatMap(({ path: at, ...issue }): (readonly [Path, string])[] =>
     issue.code === 'unrecognized_keys'
-      ? issue.keys.map((key) => [[...issue.path, key], unknownKey(key, issue.path)])
-      : [[issue.path, issue.message]],
+      ? issue.keys.map((key) => [[...at, key], unknownKey(key, at)])
+      : [[at, issue.message]],
   );
-  const lines = problems.map(
-    ([at, problem]) => `  ${placeOf(at)}: ${pathText(at) || 'the mapping'} ${problem}`,
-  );
-  throw new UsageError(
-    [`${counted(lines.length, 'problem')} in ${path}; nothing was read:`, ...lines].join('\n'),
+  throw listRefused(
+    path,
+    problems.map(([at, problem]) => ({
+      place: placeOf(at),
+      problem: `${pathText(at) || 'the mapping'} ${problem}`,
+    })),
   );
 }
 

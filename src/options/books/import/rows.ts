@@ -18,9 +18,7 @@ const [FIRST_DAY, LAST_DAY] = ['1990-01-01', '2099-12-31'];
 /** A row that is no entry. */
 export interface UnreadableRow {
   readonly line: number;
-  /** A sentence. */
   readonly reason: string;
-  /** The row as it came. */
   readonly raw: string;
   /** The book's own number of the entry; null where the row does not say it. */
   readonly number: string | null;
@@ -34,7 +32,7 @@ export interface ReadRows {
 }
 
 /** Thrown and caught here: why a row is no entry, as a sentence. */
-class Unreadable extends Error {}
+class CellUnreadable extends Error {}
 
 /** The rows of the source, part by part. Throws `UsageError` where a column of the mapping is missing or there twice, or all is empty. */
 export async function* readRows(source: Source, mapping: Mapping, zones: Zones): AsyncGenerator<ReadRows> {
@@ -50,13 +48,14 @@ export async function* readRows(source: Source, mapping: Mapping, zones: Zones):
         number = read.numberOf(row.cells);
         entries.push({ ...read.entryOf(row.cells, number), source: row });
       } catch (error) {
-        if (!(error instanceof Unreadable)) throw error;
+        if (!(error instanceof CellUnreadable)) throw error;
         unreadable.push(unreadableRow(row, error.message, number));
       }
     }
     yield { entries, unreadable };
   }
-  if (read === null) throw new UsageError(`${source.name} is empty. Nothing was stored.`);
+  const where = mapping.sheet === undefined ? '' : ` in a sheet ${mapping.sheet}`;
+  if (read === null) throw new UsageError(`${source.name} has no rows${where}. Nothing was stored.`);
 }
 
 const unreadableRow = ({ line, cells }: SourceRow, reason: string, number: string | null): UnreadableRow => ({
@@ -70,7 +69,7 @@ export const repeated = ({ source, number }: ReadRow): UnreadableRow =>
 
 type Cells = SourceRow['cells'];
 
-/** Returns what reads the rows below `heads`, the names of the columns. It throws `Unreadable`. */
+/** Returns what reads the rows below `heads`, the names of the columns. It throws `CellUnreadable`. */
 function rowReader(heads: Cells, name: string, mapping: Mapping, zones: Zones) {
   const placesOf = columnPlaces(heads, mapping.columns, name);
   const readAmount = amountReader(mapping.decimal);
@@ -88,35 +87,36 @@ function rowReader(heads: Cells, name: string, mapping: Mapping, zones: Zones) {
     const given = text(cells, column);
     const amount = readAmount(given);
     if (amount !== null) return amount;
-    throw new Unreadable(`the ${column} is ${given === '' ? 'empty' : 'no amount'}.`);
+    throw new CellUnreadable(`the ${column} is ${given === '' ? 'empty' : 'no amount'}.`);
   };
   const amountOf = (cells: Cells): string => {
     if (placesOf.amount !== undefined) return amountIn(cells, 'amount');
     const given = (['credit', 'debit'] as const).filter((column) => text(cells, column) !== '');
-    if (given.length === 0) throw new Unreadable('credit and debit are empty.');
+    if (given.length === 0) throw new CellUnreadable('credit and debit are empty.');
     const amounts = given.map((column) => amountIn(cells, column));
     const [at = 0, other] = amounts.flatMap((amount, place) => (Number(amount) === 0 ? [] : [place]));
-    if (other !== undefined) throw new Unreadable('it has both a credit and a debit.');
+    if (other !== undefined) throw new CellUnreadable('it has both a credit and a debit.');
     return given[at] === 'credit' ? amounts[at]! : negated(amounts[at]!);
   };
 
   return {
     numberOf: (cells: Cells): string => {
       if (mapping.format === 'csv' && hasOtherCells(cells, heads))
-        throw new Unreadable(`it has ${cells.length} cells, and the columns are ${heads.length}.`);
+        throw new CellUnreadable(`it has ${cells.length} cells, and the columns are ${heads.length}.`);
       const number = storableText(text(cells, 'number', '/'));
-      if (number === '') throw new Unreadable('its number is empty.');
+      if (number === '') throw new CellUnreadable('its number is empty.');
       if (number.length <= NUMBER_CHARACTERS_MAX) return number;
-      throw new Unreadable(`its number has over ${NUMBER_CHARACTERS_MAX} characters.`);
+      throw new CellUnreadable(`its number has over ${NUMBER_CHARACTERS_MAX} characters.`);
     },
     entryOf: (cells: Cells, number: string): BookRow => {
       const moment = momentOf(text(cells, 'booked'));
       if (moment === null)
-        throw new Unreadable('the day is not written as the mapping says, or is not in the calendar.');
+        throw new CellUnreadable('the day is not written as the mapping says, or is not in the calendar.');
       if (moment.day < FIRST_DAY || moment.day > LAST_DAY)
-        throw new Unreadable(`the day is not between ${FIRST_DAY} and ${LAST_DAY}.`);
+        throw new CellUnreadable(`the day is not between ${FIRST_DAY} and ${LAST_DAY}.`);
       const currency = mapping.currency ?? text(cells, 'currency').toUpperCase();
-      if (!CURRENCY_CODE.test(currency)) throw new Unreadable('the currency is no code of three letters.');
+      if (!CURRENCY_CODE.test(currency))
+        throw new CellUnreadable('the currency is no code of three letters.');
       const amount = amountOf(cells);
       const reference = kept(cells, 'reference');
       return {

@@ -1,6 +1,7 @@
 /** Where the rows of a merchant's own book come from: a CSV file, a workbook, or a query of another PostgreSQL database. */
 import { createHash, type Hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
+import { buffer } from 'node:stream/consumers';
 import pg from 'pg';
 import { loadFor } from '../../../host/packages.ts';
 import { ExpectedError } from '../../../ledger/ending.ts';
@@ -11,7 +12,7 @@ import { csvRows } from '../../../statements/formats/csv-reader.ts';
 import { UnreadableRows } from '../../../statements/formats/format.ts';
 import { assertProtected } from '../../../store/engine/connection.ts';
 import type { Mapping } from './mapping.ts';
-import { hasTime, workbookNumber } from './values.ts';
+import { workbookNumber } from './values.ts';
 
 /** Rows that are handed on together, at least. */
 const BATCH_ROWS = 4_000;
@@ -59,7 +60,7 @@ export function openSource(mapping: Mapping, options: SourceOptions): Source {
   const rows = (): Rows => {
     if (path === null) return queryRows(mapping, options, hash);
     const stream = path === '-' ? stdin : createReadStream(path, { highWaterMark: READ_BYTES });
-    const bytes = bytesOf(name, stream, hash);
+    const bytes = bytesOf(name, stream, hash, format === 'xlsx');
     return tableOf((format === 'csv' ? csvTable : workbookRows)(name, bytes, mapping), mapping);
   };
   return {
@@ -70,15 +71,19 @@ export function openSource(mapping: Mapping, options: SourceOptions): Source {
   };
 }
 
-async function* bytesOf(name: string, stream: AsyncIterable<Uint8Array>, hash: Hash) {
+async function* bytesOf(name: string, stream: AsyncIterable<Uint8Array>, hash: Hash, isLimited: boolean) {
+  let size = 0;
   try {
     for await (const part of stream) {
       hash.update(part);
+      size += part.length;
+      if (isLimited && size > WORKBOOK_BYTES_MAX)
+        throw new UsageError(`${name} is larger than ${WORKBOOK_BYTES_MAX} bytes; save it as CSV.`);
       yield part;
     }
   } catch (error) {
-    const { code = messageOf(error) } = error as NodeJS.ErrnoException;
-    throw new UsageError(`${name} cannot be read (${code}).`);
+    const { code } = error as NodeJS.ErrnoException;
+    throw code === undefined ? error : new UsageError(`${name} cannot be read (${code}).`);
   }
 }
 
@@ -146,29 +151,14 @@ async function* workbookRows(
   { sheet, dates }: Mapping,
 ): Rows {
   const { streamXlsxRows } = await loadFor('books kept as XLSX', () => import('hucre/xlsx'));
-  const parts: Uint8Array[] = [];
-  let size = 0;
-  for await (const part of bytes) {
-    parts.push(part);
-    size += part.length;
-    if (size > WORKBOOK_BYTES_MAX)
-      throw new UsageError(
-        `${name} has over ${WORKBOOK_BYTES_MAX} bytes, more than a workbook may have. Save it as CSV.`,
-      );
-  }
-  const isTimed = dates !== undefined && hasTime(dates);
-  let isEmpty = true;
+  const file = await buffer(bytes);
+  const isTimed = dates?.includes('mm') === true;
   try {
-    const rows = streamXlsxRows(Buffer.concat(parts), sheet === undefined ? {} : { sheet });
-    for await (const { index, values } of rows) {
-      isEmpty = false;
+    for await (const { index, values } of streamXlsxRows(file, sheet === undefined ? {} : { sheet }))
       yield [{ line: index + 1, cells: values.map((value) => cellText(value, isTimed)) }];
-    }
   } catch (error) {
     throw new UsageError(`${name} cannot be read as a workbook: ${messageOf(error)}. Nothing was stored.`);
   }
-  if (isEmpty)
-    throw new UsageError(`${name} has no rows${sheet === undefined ? '' : ` in a sheet ${sheet}`}.`);
 }
 
 /** A date of a workbook is what its clock shows, in no zone; one at midnight is a day, unless the mapping's dates have a time. */

@@ -87,9 +87,6 @@ export function datePattern(form: string): RegExp | null {
   }
 }
 
-/** Whether the form has a time. */
-export const hasTime = (form: string): boolean => form.includes('mm');
-
 const two = (text = '0'): string => text.padStart(2, '0');
 
 /** Returns what reads a day or a time; null for a text that is neither, or that the calendar or the zone's clock does not have. */
