@@ -150,3 +150,22 @@ test('the cells of a record without quotes stand between its commas', () => {
   expect(cellsOf('')).toEqual(['']);
   expect(cellsOf('a,,é')).toEqual(['a', '', 'é']);
 });
+
+test('of others: another delimiter, a quote within a cell, and a limit on the length of a cell', async () => {
+  const readAs = async (file: string, form: Parameters<typeof csvRows>[1]): Promise<unknown> => {
+    const rows: unknown[] = [];
+    for await (const some of csvRows(inPieces([Buffer.from(file)]), form)) rows.push(...some);
+    return rows;
+  };
+  const form = { delimiter: ';', hasBareQuotes: true };
+  expect(await readAs('a;"b;""c"\r\n5" pipe;x"y"\r\n"";"z"\r\n', form)).toEqual([
+    ['a', 'b;"c'],
+    ['5" pipe', 'x"y"'],
+    ['', 'z'],
+  ]);
+  await expect(readAs('a;x"y\r\n', { delimiter: ';' })).rejects.toThrow('Invalid Opening Quote');
+  await expect(readAs('"a"b;c\r\n', form)).rejects.toThrow('Invalid Closing Quote');
+  await expect(readAs('"a",b\r\n', form)).rejects.toThrow('Invalid Closing Quote');
+  expect(await readAs('"abcd"\r\n', { cellBytesMax: 4 })).toEqual([['abcd']]);
+  await expect(readAs('"abcde"\r\n', { cellBytesMax: 4 })).rejects.toThrow('a cell has over 4 bytes');
+});

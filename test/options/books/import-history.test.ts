@@ -142,6 +142,42 @@ const databases: { readonly name: string; readonly open: () => Promise<Database>
   ...(hasEmbedded ? [{ name: 'the embedded database', open: freshEmbedded }] : []),
 ];
 
+const LAST_DAY = 6;
+/** What the book holds in the end, and files of its days in some order that together have all days; before them, anything. */
+const ending = fc.record({
+  before: history,
+  truth: fc.uniqueArray(
+    fc.record({
+      number: fc.integer({ min: 1, max: 8 }),
+      day: fc.integer({ min: 1, max: LAST_DAY }),
+      amount: fc.integer({ min: -2, max: 2 }),
+    }),
+    { selector: ({ number }) => number, minLength: 1 },
+  ),
+  cuts: fc.uniqueArray(fc.integer({ min: 1, max: LAST_DAY - 1 }), { maxLength: 3 }),
+  overlap: fc.integer({ min: 0, max: 2 }),
+  order: fc.infiniteStream(fc.nat()),
+});
+
+/** Files with all rows of some days each. Neighbours share `overlap` days. */
+function filesOf(truth: readonly Row[], cuts: readonly number[], overlap: number): Import[] {
+  const ends = [...cuts, LAST_DAY].sort((a, b) => a - b);
+  return ends.map((end, at) => {
+    const range = [Math.max(1, (ends[at - 1] ?? 0) + 1 - overlap), end] as const;
+    return {
+      range,
+      coversNothing: false,
+      rows: truth.filter(({ day }) => day >= range[0] && day <= range[1]),
+    };
+  });
+}
+
+const held = ({ db }: Database) =>
+  rowsOf(
+    db,
+  )`SELECT number, day, currency, amount::int AS amount, reference_keys, booked_at, type, note FROM book_entry
+    WHERE withdrawn_import_id IS NULL ORDER BY number`;
+
 for (const { name, open } of databases) {
   let database: Database;
   beforeAll(async () => {
@@ -177,6 +213,23 @@ for (const { name, open } of databases) {
         }
       }),
       { numRuns: 15 },
+    );
+  });
+
+  it(`on ${name}: files of its days in any order, whatever came before, leave the book that one file of all days makes`, async () => {
+    await fc.assert(
+      fc.asyncProperty(ending, async ({ before, truth, cuts, overlap, order }) => {
+        await emptyTables(database.db);
+        for (const one of before) await imports(database, one);
+        const files = filesOf(truth, cuts, overlap).map((file) => ({ file, place: order.next().value }));
+        for (const { file } of files.sort((a, b) => a.place - b.place))
+          expect(await imports(database, file)).toBe(true);
+        const found = await held(database);
+        await emptyTables(database.db);
+        await imports(database, { rows: truth, coversNothing: false, range: null });
+        expect(found).toEqual(await held(database));
+      }),
+      { numRuns: name === 'a server' ? 25 : 8 },
     );
   });
 }

@@ -26,18 +26,19 @@ interface Given {
   readonly from?: string;
   readonly to?: string;
   readonly isDryRun?: boolean;
+  readonly signal?: AbortSignal;
 }
 
 /** Imports rows below `HEAD`, or a text that has its own. */
 const imported = (
   rows: readonly string[] | string,
-  { mapping = MAPPING, from, to, isDryRun = false }: Given = {},
+  { mapping = MAPPING, from, to, isDryRun = false, signal = new AbortController().signal }: Given = {},
 ): Promise<ImportReport> => {
   const text = typeof rows === 'string' ? rows : [HEAD, ...rows, ''].join('\n');
   const read = readMapping(mapping, 'map.yaml');
   const stdin = Readable.from([Buffer.from(text)]);
   return importBook(database.db, {
-    ...{ mapping: read, from, to, isDryRun, now: () => NOW, signal: new AbortController().signal },
+    ...{ mapping: read, from, to, isDryRun, now: () => NOW, signal },
     source: openSource(read, { path: '-', env: {}, stdin, isInsecureAllowed: false }),
     zones: { own: read.zone ?? 'Asia/Shanghai', platform: 'Asia/Shanghai' },
     auditEvent: { by: 'Ada', command: 'books import', subject: 'M1 books' },
@@ -177,5 +178,160 @@ test('a file of another kind is refused, and says what to do', async () => {
   );
   await expect(imported([`1,2026-03-01,EUR,1,"B`])).rejects.toThrow(
     /is no CSV: Quote Not Closed: .* at line \d\. Nothing was stored\.$/,
+  );
+});
+
+const tables = () =>
+  rowsOf(database.db)<Record<string, unknown>>`
+    SELECT (SELECT count(*) FROM book_import) AS imports, (SELECT count(*) FROM book_entry) AS entries,
+      (SELECT count(*) FROM book_unreadable) AS unreadable, (SELECT count(*) FROM book_day) AS days`;
+/** More than are written at once. */
+const LONG = Array.from(
+  { length: 9_000 },
+  (_, n) => `${n},2026-03-${String(1 + (n % 28)).padStart(2, '0')},EUR,1,`,
+);
+
+test('a file that breaks far behind its beginning, or an import that is stopped, stores nothing', async () => {
+  const nothing = [{ imports: 0, entries: 0, unreadable: 0, days: 0 }];
+  await expect(imported([...LONG, '9001,2026-03-01,EUR,1,"B'])).rejects.toThrow('Quote Not Closed');
+  expect(await tables()).toEqual(nothing);
+  await expect(
+    imported([...LONG, ...LONG.map((row) => `x${row.replace(',EUR,1,', ',EUR,x,')}`), ...LONG]),
+  ).rejects.toThrow('over 10,000 rows cannot be read; line 9002: the amount is no amount.');
+  expect(await tables()).toEqual(nothing);
+  const stop = new AbortController();
+  stop.abort(new Error('stopped'));
+  await expect(imported(LONG, { signal: stop.signal })).rejects.toThrow('stopped');
+  expect(await tables()).toEqual(nothing);
+  expect(await imported(LONG)).toMatchObject({ added: 9_000, firstDay: '2026-03-01', lastDay: '2026-03-28' });
+});
+
+test('a number that comes again far below is unreadable, whether its entry is new, changed, the same or returned', async () => {
+  const again = [LONG[0]!, LONG[1]!.replace(',1,', ',2,'), LONG[2]!];
+  expect(await imported([...LONG, ...again])).toMatchObject({ added: 9_000, unreadable: 3 });
+  const changed = ['0,2026-03-01,EUR,5,', ...LONG.slice(1)];
+  expect(await imported([...changed, '0,2026-03-01,EUR,6,', LONG[5]!])).toMatchObject({
+    changed: 1,
+    unreadable: 2,
+  });
+  expect(await rowsOf(database.db)`SELECT amount, version FROM book_entry WHERE number = '0'`).toEqual([
+    { amount: '5', version: 2 },
+  ]);
+  expect(await imported(changed.filter((row) => !row.startsWith('9,')))).toMatchObject({ withdrawn: 1 });
+  const returned = [...changed, LONG[9]!, LONG[10]!];
+  expect(await imported(returned)).toMatchObject({
+    returned: 1,
+    changed: 0,
+    unreadable: 2,
+    unchanged: 8_999,
+  });
+});
+
+test('merchants and books are apart: equal numbers are other entries, and neither withdraws those of another', async () => {
+  const other = MAPPING.replace('merchant: M1', 'merchant: M2');
+  const second = `${MAPPING}book: shop\n`;
+  for (const mapping of [MAPPING, other, second])
+    expect(await imported(THREE, { mapping })).toMatchObject({ added: 3, withdrawn: 0 });
+  const wrong = ['1,2026-03-01,EUR,x,', THREE[1]!, THREE[2]!];
+  await imported(wrong, { mapping: second });
+  expect(await imported(THREE, { mapping: other })).toMatchObject({ unchanged: 3, answered: 0 });
+  expect(await imported([THREE[0]!, THREE[2]!])).toMatchObject({ withdrawn: 1, answered: 0 });
+  expect(await imported(THREE, { mapping: second })).toMatchObject({ unchanged: 3, answered: 1 });
+  expect((await entries()).map(({ gone }) => gone)).toEqual([
+    ...Array<boolean>(3).fill(false),
+    true,
+    false,
+    false,
+    ...Array<boolean>(3).fill(false),
+  ]);
+});
+
+test('up to 20 entries, or half of those on the days, are withdrawn unasked', async () => {
+  const rows = (count: number) =>
+    LONG.slice(0, count).map((row) => row.replace(/2026-03-\d\d/, '2026-03-01'));
+  await imported(rows(22));
+  expect(await imported(rows(2))).toMatchObject({ withdrawn: 20 });
+  expect(await imported(rows(42))).toMatchObject({ added: 20, returned: 20 });
+  expect(await imported(rows(21))).toMatchObject({ withdrawn: 21 });
+  await imported(rows(43));
+  await expect(imported(rows(21))).rejects.toThrow('lacks 22 of the 43 entries');
+  await expect(imported(rows(21), { from: '2026-03-01' })).rejects.toThrow('lacks 22 of the 43 entries');
+});
+
+test('a row that was unreadable is answered by its entry, its days or its file, and by nothing less', async () => {
+  const file = ['1,2026-03-01,EUR,1,', '2,2026-03-02,EUR,"1,50",', '3,2026-03-03,EUR,3,'];
+  const nameless = ',2026-03-02,EUR,1,';
+  const open = async () => (await openRows()).map(({ import: id, number }) => [id, number]);
+  await imported(file);
+  await imported([...file.slice(0, 1), nameless], { from: '2026-03-01', to: '2026-03-03' });
+  expect(await open()).toEqual([
+    [1, '2'],
+    [2, null],
+  ]);
+  // A part of the days, and entries of other numbers.
+  expect(await imported(['1,2026-03-01,EUR,1,', '4,2026-03-02,EUR,1,'])).toMatchObject({ answered: 0 });
+  // All days of the first import, though the entry is in no row. The second covers no day, and holds no number.
+  expect(await imported([file[0]!, file[2]!], { from: '2026-03-01', to: '2026-03-03' })).toMatchObject({
+    answered: 1,
+  });
+  expect(await open()).toEqual([[2, null]]);
+  // The same content.
+  expect(await imported([...file.slice(0, 1), nameless])).toMatchObject({ answered: 1 });
+  expect(await open()).toEqual([[5, null]]);
+  // The entry, on a day of no other import.
+  await imported(['7,2026-03-09,EUR,x,', '8,2026-03-09,EUR,1,'], { mapping: `${MAPPING}covers: nothing\n` });
+  expect(await imported(['7,2026-04-09,EUR,1,'])).toMatchObject({ answered: 1 });
+  expect(await open()).toEqual([[5, null]]);
+});
+
+test('what a book may write: columns of credit and debit, reversed signs, lists of columns, lines above the names', async () => {
+  const mapping = `
+merchant: M1
+format: csv
+delimiter: ";"
+header: 3
+currency: EUR
+sign: reversed
+dates: DD.MM.YYYY HH:mm
+columns: {number: [no, part], booked: [day, time], credit: in, debit: out, type: kind, text: [a, b]}
+`;
+  const text = [
+    'Statement of Ada',
+    ';;',
+    'no;part;day;time;in;out;kind;a;b',
+    '1;a;31.03.2026;23:30;5;;sale;5" pipe;x',
+    '1;b;31.03.2026;23:30;0.00;7;;;y',
+    '2;;31.03.2026;23:30;;-3;;"u\nv";;;',
+    '3;;31.03.2026;23:30;0;0;;;',
+    '4;;31.03.2026;23:30;1;2;;;',
+    '5;;31.03.2026;23:30;;;;;',
+    '6;;31.03.1989;23:30;1;;;;',
+    '7;;31.03.2026;23:30;1;;;;;x',
+    `${'8'.repeat(201)};;31.03.2026;23:30;1;;;;`,
+  ].join('\r\n');
+  expect(await imported(text, { mapping })).toMatchObject({ added: 4, unreadable: 5, withdrawn: 0 });
+  expect(
+    await rowsOf(
+      database.db,
+    )`SELECT number, amount, booked_at AS at, type, note FROM book_entry ORDER BY number`,
+  ).toEqual([
+    { number: '1/a', amount: '-5', at: new Date('2026-03-31T15:30:00Z'), type: 'sale', note: '5" pipe x' },
+    { number: '1/b', amount: '7', at: new Date('2026-03-31T15:30:00Z'), type: '', note: 'y' },
+    { number: '2', amount: '-3', at: new Date('2026-03-31T15:30:00Z'), type: '', note: 'u\nv' },
+    { number: '3', amount: '0', at: new Date('2026-03-31T15:30:00Z'), type: '', note: '' },
+  ]);
+  expect((await openRows()).map(({ line, reason }) => [line, reason])).toEqual([
+    [9, 'it has both a credit and a debit.'],
+    [10, 'credit and debit are empty.'],
+    [11, 'the day is not between 1990-01-01 and 2099-12-31.'],
+    [12, 'it has 10 cells, and the columns are 9.'],
+    [13, 'its number has over 200 characters.'],
+  ]);
+  await expect(imported('no,day,day,currency,amount,ref\n1')).rejects.toThrow('has the column day twice');
+  await expect(imported(THREE, { mapping: `${MAPPING}encoding: utf-9\n` })).rejects.toThrow(
+    'stdin is not utf-9.',
+  );
+  await expect(imported(`${HEAD}\n1,2026-03-01,EUR,1,"${'B'.repeat(1_100_000)}`)).rejects.toThrow(
+    'a cell has over 1048576 bytes',
   );
 });
