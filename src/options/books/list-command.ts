@@ -10,21 +10,21 @@ import { ofMerchants } from '../../store/account-filter.ts';
 import { rowsOf } from '../../store/engine/database.ts';
 
 type Row = Readonly<Record<string, string | number | Date | null>>;
+type Place = readonly string[];
 
 interface Listing {
-  /** What a row is, and what names its place. */
+  /** What a row is, and which of its fields name its place in the list. */
   readonly noun: string;
-  readonly place: readonly string[];
+  readonly place: Place;
   readonly none: string;
   /** As `table` takes them: each is a field of a row. */
   readonly columns: string;
-  /** `after` has the place of the last row before, if there is one. */
-  readonly query: (
-    after: readonly string[],
-    isOfMerchants: RawBuilder<boolean>,
-    isAll: boolean,
-  ) => RawBuilder<Row>;
+  /** `after` is the place of the last row before, or empty. */
+  readonly query: (after: Place, isOfMerchants: RawBuilder<boolean>, isAll: boolean) => RawBuilder<Row>;
 }
+
+const ANSWERED = `
+A later import of the book answers a row: if it reads the entry, or all days of the row’s import, or the same file with another mapping.`;
 
 export function addListCommands(books: Command): void {
   addList(books.command('list'), {
@@ -49,29 +49,20 @@ export function addListCommands(books: Command): void {
   })
     .description('rows of own books that could not be read, as they came')
     .option('--all', 'those too that a later import answered')
-    .addHelpText(
-      'after',
-      '\nA later import of the book answers a row: if it reads the entry, or all days of the row’s import, or the same file with another mapping.',
-    );
+    .addHelpText('after', ANSWERED);
 }
 
 type ListFlags = PageFlags & { readonly merchant: readonly string[]; readonly all?: boolean };
 
-const addList = (command: Command, { noun, place, none, columns, query }: Listing): Command =>
-  withPageFlags(
-    command.option('--merchant <no>', 'only this merchant (may be repeated)', collect, []),
-    place.join(':'),
-  ).action(async (flags: ListFlags, self: Command) => {
+function addList(command: Command, { noun, place, none, columns, query }: Listing): Command {
+  command.option('--merchant <no>', 'only this merchant (may be repeated)', collect, []);
+  return withPageFlags(command, place.join(':')).action(async (flags: ListFlags, self: Command) => {
     const page = pageOf(flags, self.optsWithGlobals<GlobalFlags>().json === true);
     const limit = page.limit === undefined ? null : page.limit + 1;
-    const after = page.after?.split(':') ?? place.slice(0, 0);
-    if (
-      page.after !== undefined &&
-      (after.length !== place.length || !after.every((one) => /^\d{1,15}$/.test(one)))
-    )
-      throw new UsageError(
-        `--after ${page.after} is no place in the list; write ${place.join(':').toUpperCase()}.`,
-      );
+    const after = page.after?.split(':') ?? [];
+    const isPlace = after.length === place.length && after.every((number) => /^\d{1,15}$/.test(number));
+    if (page.after !== undefined && !isPlace)
+      throw new UsageError(`--after ${page.after} is no place; write ${place.join(':').toUpperCase()}.`);
     const asked = query(after, ofMerchants(merchantsOf(flags)), flags.all === true);
     await answer(self, async ({ db, times }) => {
       const rows = await rowsOf(db)<Row>`${asked} LIMIT ${limit}`;
@@ -89,3 +80,4 @@ const addList = (command: Command, { noun, place, none, columns, query }: Listin
       };
     });
   });
+}

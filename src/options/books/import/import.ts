@@ -126,18 +126,15 @@ const fault = ([first]: readonly UnreadableRow[]): string =>
  * Waits for other imports and the matching of the merchant, and puts the import on record; `finishImport` adds the figures. Until the
  * transaction ends, `book_read` has the entries that the import read and left as they are. Those with its number are what it wrote.
  */
-async function startImport(
-  trx: Trx,
-  { mapping, source, auditEvent, now }: ImportRequest,
-): Promise<Importing> {
-  const { merchant: merchantNo, book } = mapping;
+async function startImport(trx: Trx, request: ImportRequest): Promise<Importing> {
+  const { merchant: merchantNo, book } = request.mapping;
   await sql`SELECT pg_advisory_xact_lock(hashtextextended(${`daybook books ${merchantNo}`}, 0)), set_config('jit', 'off', true),
     set_config('idle_in_transaction_session_timeout', ${String(IDLE_MS_MAX)}, true)`.execute(trx);
   await sql`CREATE TEMPORARY TABLE book_read (entry_id bigint PRIMARY KEY) ON COMMIT DROP`.execute(trx);
-  const auditEventId = await recordAuditEvent(trx, auditEvent, now());
+  const auditEventId = await recordAuditEvent(trx, request.auditEvent, request.now());
   const { id } = await rowOf(trx)<{ id: number }>`
     INSERT INTO book_import (merchant_no, book, source, content_sha256, audit_event_id, rows_read, added, changed, returned, withdrawn, unreadable)
-    VALUES (${merchantNo}, ${book}, ${source.name}, '', ${auditEventId}, 0, 0, 0, 0, 0, 0) RETURNING id`;
+    VALUES (${merchantNo}, ${book}, ${request.source.name}, '', ${auditEventId}, 0, 0, 0, 0, 0, 0) RETURNING id`;
   const counts = { rowsRead: 0, added: 0, changed: 0, returned: 0, withdrawn: 0, unreadable: 0 };
   return { id, merchantNo, book, counts, days: [], nameless: 0, firstUnreadable: [] };
 }
@@ -228,30 +225,27 @@ function takeRows(trx: Trx, importing: Importing, rows: readonly BookRow[]): Pro
 }
 
 /** Withdraws the entries of these days that no row of the import names. Throws `UsageError` where that is most of them, unasked. */
-async function withdrawMissing(
-  trx: Trx,
-  importing: Importing,
-  { from, to, source }: ImportRequest,
-  { firstDay, lastDay }: Covered,
-): Promise<void> {
+async function withdrawMissing(trx: Trx, importing: Importing, request: ImportRequest, covered: Covered) {
   const { merchantNo, book, id, counts } = importing;
+  const { firstDay, lastDay } = covered;
   // Each account day of an entry is in book_day, and leads to the index by day.
   const isHeld = sql`book_day.merchant_no = ${merchantNo} AND book_day.day BETWEEN ${firstDay} AND ${lastDay} AND entry.book = ${book}
     AND (entry.merchant_no, entry.currency, entry.day) = (book_day.merchant_no, book_day.currency, book_day.day)
     AND entry.withdrawn_import_id IS NULL`;
-  const { withdrawn, held } = await rowOf(trx)<{ withdrawn: number; held: number }>`
+  const { withdrawn, held } = await rowOf(trx)<{ withdrawn: number; held: number | null }>`
     WITH gone AS (
       UPDATE book_entry AS entry SET withdrawn_import_id = ${id} FROM book_day
-      WHERE ${isHeld} AND NOT ${isRead(importing)}
+      WHERE ${isHeld} AND entry.import_id <> ${id} AND NOT EXISTS (SELECT FROM book_read WHERE entry_id = entry.id)
         AND NOT EXISTS (SELECT FROM book_unreadable AS row WHERE row.import_id = ${id} AND row.number = entry.number)
       RETURNING entry.currency, entry.day
     ), marked AS (${markChanged(merchantNo, sql`SELECT DISTINCT currency, day FROM gone`)})
-    SELECT count(*) AS withdrawn, (SELECT count(*) FROM book_day JOIN book_entry AS entry ON ${isHeld}) AS held FROM gone`;
+    SELECT count(*) AS withdrawn, CASE WHEN count(*) > ${WITHDRAWN_UNASKED_MAX} THEN
+      (SELECT count(*) FROM book_day JOIN book_entry AS entry ON ${isHeld}) END AS held FROM gone`;
   counts.withdrawn = withdrawn;
-  const isAsked = from !== undefined && to !== undefined;
-  if (!isAsked && withdrawn > WITHDRAWN_UNASKED_MAX && withdrawn > held / 2)
+  const isAsked = request.from !== undefined && request.to !== undefined;
+  if (!isAsked && held !== null && withdrawn > held / 2)
     throw new UsageError(
-      `${source.name} lacks ${withdrawn.toLocaleString('en')} of the ${held.toLocaleString('en')} entries that the book ${book} ` +
+      `${request.source.name} lacks ${withdrawn.toLocaleString('en')} of the ${held.toLocaleString('en')} entries that the book ${book} ` +
         `has from ${firstDay} to ${lastDay}. Nothing was stored. If the file is complete, name its days with --from and --to.`,
     );
 }
@@ -260,12 +254,7 @@ async function withdrawMissing(
  * Completes the record of the import, and marks unreadable rows of earlier ones as answered: where this import read the same content or
  * all their days again, or the entry. Returns how many.
  */
-async function finishImport(
-  trx: Trx,
-  importing: Importing,
-  sha256: string,
-  covered: Covered | null,
-): Promise<number> {
+async function finishImport(trx: Trx, importing: Importing, sha256: string, covered: Covered | null) {
   const { id, merchantNo, book, counts } = importing;
   const { firstDay, lastDay } = covered ?? { firstDay: null, lastDay: null };
   await sql`

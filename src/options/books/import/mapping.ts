@@ -21,9 +21,7 @@ const text = (isRight: RegExp | ((given: string) => boolean), error: string) =>
     .refine((given) => (isRight instanceof RegExp ? isRight.test(given) : isRight(given)), { error });
 const oneOf = <const Values extends readonly [string, ...string[]]>(values: Values) =>
   z.enum(values, { error: `is one of: ${values.join(', ')}` });
-const lines = text(/^\d{1,3}$/, 'is a number of lines, 0 to 999')
-  .transform(Number)
-  .optional();
+const lines = text(/^\d{1,3}$/, 'is a number of lines, 0 to 999').transform(Number);
 
 const NAMES_COLUMN = `names a column, or a list of 1 to ${COLUMNS_MAX} columns`;
 const name = z.string().trim().min(1, { error: NAMES_COLUMN });
@@ -49,11 +47,8 @@ const FIELDS = {
   currency: text(CURRENCY_CODE, 'is a currency code of three capitals').optional(),
   delimiter: text(/^[,;\t|]$/, String.raw`is one of: , ; | and "\t"`).optional(),
   ...{ encoding: z.string().optional(), sheet: z.string().optional(), query: z.string().optional() },
-  ...{ header: lines, footer: lines },
-  connectionEnv: text(
-    /^[A-Z_][A-Z0-9_]*$/,
-    'is the name of a variable of the environment, in capitals',
-  ).optional(),
+  ...{ header: lines.optional(), footer: lines.optional() },
+  connectionEnv: text(/^[A-Z_][A-Z0-9_]*$/, 'names a variable of the environment, in capitals').optional(),
   columns: z.strictObject(COLUMNS, { error: COLUMNS_RULE }),
 };
 const fields = z.strictObject(FIELDS);
@@ -87,18 +82,15 @@ export function readMapping(given: string, path: string): Mapping {
   const { content, placeOf } = readYaml(given, path, 'failsafe');
   const parsed = schema.safeParse(content);
   if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.flatMap(({ path: at, ...issue }): (readonly [Path, string])[] =>
+  const problemOf = (at: Path, problem: string) => ({
+    ...{ place: placeOf(at), problem: `${pathText(at) || 'the mapping'} ${problem}` },
+  });
+  const problems = parsed.error.issues.flatMap(({ path: at, ...issue }) =>
     issue.code === 'unrecognized_keys'
-      ? issue.keys.map((key) => [[...at, key], unknownKey(key, at)])
-      : [[at, issue.message]],
+      ? issue.keys.map((key) => problemOf([...at, key], unknownKey(key, at)))
+      : [problemOf(at, issue.message)],
   );
-  throw listRefused(
-    path,
-    problems.map(([at, problem]) => ({
-      place: placeOf(at),
-      problem: `${pathText(at) || 'the mapping'} ${problem}`,
-    })),
-  );
+  throw listRefused(path, problems);
 }
 
 function unknownKey(key: string, at: Path): string {

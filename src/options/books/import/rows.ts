@@ -11,7 +11,7 @@ import { amountReader, momentReader, negated, referenceKeysOf, type Zones } from
 const NUMBER_CHARACTERS_MAX = 200;
 const TEXT_CHARACTERS_MAX = 2_000;
 const RAW_CHARACTERS_MAX = 10_000;
-const COLUMNS_NAMED_MAX = 20;
+const NAMED_MAX = 20;
 /** Far more than any book has; a day outside comes of a mapping that reads it wrong. */
 const [FIRST_DAY, LAST_DAY] = ['1990-01-01', '2099-12-31'];
 
@@ -140,11 +140,8 @@ function columnPlaces(heads: Cells, columns: Mapping['columns'], file: string) {
     placesOf[column] = given.map((name) => {
       const [at, other] = names.flatMap((head, place) => (head === name ? [place] : []));
       if (at === undefined)
-        throw new UsageError(
-          `${file} has no column ${name}; it has ${firstNamed(names, COLUMNS_NAMED_MAX)}.`,
-        );
-      if (other !== undefined)
-        throw new UsageError(`${file} has the column ${name} twice; rename one of them.`);
+        throw new UsageError(`${file} has no column ${name}; it has ${firstNamed(names, NAMED_MAX)}.`);
+      if (other !== undefined) throw new UsageError(`${file} has the column ${name} twice; rename one.`);
       return at;
     });
   return placesOf;

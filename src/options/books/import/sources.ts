@@ -46,6 +46,7 @@ interface SourceOptions {
   readonly isInsecureAllowed: boolean;
 }
 
+type Bytes = AsyncIterable<Uint8Array>;
 type Rows = AsyncGenerator<readonly SourceRow[]>;
 
 /** Opens what the mapping describes; nothing is read before the first row is asked for. Throws `UsageError`. */
@@ -71,7 +72,7 @@ export function openSource(mapping: Mapping, options: SourceOptions): Source {
   };
 }
 
-async function* bytesOf(name: string, stream: AsyncIterable<Uint8Array>, hash: Hash, isLimited: boolean) {
+async function* bytesOf(name: string, stream: Bytes, hash: Hash, isLimited: boolean) {
   let size = 0;
   try {
     for await (const part of stream) {
@@ -99,11 +100,7 @@ async function* tableOf(rows: Rows, { header = 1, footer = 0 }: Mapping): Rows {
   if (last.length > 0) yield last;
 }
 
-async function* csvTable(
-  name: string,
-  bytes: AsyncIterable<Uint8Array>,
-  { delimiter, encoding }: Mapping,
-): Rows {
+async function* csvTable(name: string, bytes: Bytes, { delimiter, encoding }: Mapping): Rows {
   let line = 1;
   const placed = (cells: readonly string[]): SourceRow => {
     const at = line;
@@ -122,7 +119,7 @@ async function* csvTable(
 }
 
 /** UTF-8 with line ends as CRLF, without a mark at its beginning. */
-async function* decoded(name: string, bytes: AsyncIterable<Uint8Array>, encoding = 'utf-8') {
+async function* decoded(name: string, bytes: Bytes, encoding = 'utf-8') {
   let decoder: InstanceType<typeof TextDecoder> | null = null;
   const decode = (part?: Uint8Array): string => {
     try {
@@ -145,11 +142,7 @@ async function* decoded(name: string, bytes: AsyncIterable<Uint8Array>, encoding
   yield crlf(held + decode());
 }
 
-async function* workbookRows(
-  name: string,
-  bytes: AsyncIterable<Uint8Array>,
-  { sheet, dates }: Mapping,
-): Rows {
+async function* workbookRows(name: string, bytes: Bytes, { sheet, dates }: Mapping): Rows {
   const { streamXlsxRows } = await loadFor('books kept as XLSX', () => import('hucre/xlsx'));
   const file = await buffer(bytes);
   const isTimed = dates?.includes('mm') === true;
@@ -172,29 +165,25 @@ function cellText(value: string | number | boolean | Date | null, isTimed: boole
   return isTimed ? shown : shown.replace(' 00:00:00', '');
 }
 
-async function* queryRows(
-  { connectionEnv, query }: Mapping,
-  { env, isInsecureAllowed }: SourceOptions,
-  hash: Hash,
-): Rows {
-  const place = `the database of ${connectionEnv!}`;
-  const connectionString = env[connectionEnv!] ?? '';
+async function* queryRows(mapping: Mapping, options: SourceOptions, hash: Hash): Rows {
+  const { connectionEnv: variable = '', query = '' } = mapping;
+  const place = `the database of ${variable}`;
+  const connectionString = options.env[variable] ?? '';
   if (connectionString === '')
-    throw new UsageError(`${connectionEnv!} is not set: it has to hold the address of the database.`);
+    throw new UsageError(`${variable} is not set: it has to hold the address of the database.`);
   let client: pg.Client | null = null;
   let isOpen = false;
   try {
-    assertProtected(connectionString, place, { allowInsecure: isInsecureAllowed ? ['database'] : [] });
-    client = new pg.Client({
-      connectionString,
-      connectionTimeoutMillis: CONNECT_MS,
-      application_name: 'daybook books',
+    assertProtected(connectionString, place, {
+      allowInsecure: options.isInsecureAllowed ? ['database'] : [],
     });
+    const named = { connectionString, application_name: 'daybook books' };
+    client = new pg.Client({ ...named, connectionTimeoutMillis: CONNECT_MS });
     client.on('error', () => undefined);
     await client.connect();
     isOpen = true;
     await client.query("BEGIN READ ONLY; SET LOCAL TimeZone TO 'UTC'; SET LOCAL DateStyle TO 'ISO, YMD'");
-    await ask(client, `DECLARE daybook_book NO SCROLL CURSOR FOR ${query!}`);
+    await ask(client, `DECLARE daybook_book NO SCROLL CURSOR FOR ${query}`);
     for (let line = 0, isFirst = true; ; isFirst = false) {
       const { rows, fields } = await ask(client, `FETCH ${BATCH_ROWS} FROM daybook_book`);
       if (isFirst) yield [{ line: 0, cells: fields.map(({ name }) => name) }];
