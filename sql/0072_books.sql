@@ -9,6 +9,7 @@ CREATE TABLE book_import (
   audit_event_id bigint NOT NULL REFERENCES audit_event (id),
   first_day date,
   last_day date,
+  starts_on date,
   rows_read bigint NOT NULL,
   added bigint NOT NULL,
   changed bigint NOT NULL,
@@ -113,6 +114,7 @@ COMMENT ON COLUMN book_import.content_sha256 IS 'SHA-256 of what was read, in he
 COMMENT ON COLUMN book_import.audit_event_id IS 'Who imported it, and when.';
 COMMENT ON COLUMN book_import.first_day IS 'First day that the import covers: an entry of these days that it does not hold is withdrawn. Null where it covers none.';
 COMMENT ON COLUMN book_import.last_day IS 'Last day that the import covers.';
+COMMENT ON COLUMN book_import.starts_on IS 'First day of the book as of this import: what its mapping says, else the earliest day that an import had. Null while there is none.';
 COMMENT ON COLUMN book_import.rows_read IS 'How many rows were read.';
 COMMENT ON COLUMN book_import.added IS 'How many entries were new.';
 COMMENT ON COLUMN book_import.changed IS 'How many entries got another version.';

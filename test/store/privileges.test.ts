@@ -120,7 +120,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
     'INSERT: audit_event (assigned_to, due_on), task (figures, from_day, kind, merchant_no, number, requested_at, state, to_day)',
     'SELECT: account_day, continuity_break, day_entries, ledger_entry, quarantined_entry (raw)',
     'TEMPORARY: database',
-    'UPDATE: account_day (publish_due), book_import (added, changed, content_sha256, first_day, last_day, returned, rows_read, unreadable, withdrawn), ' +
+    'UPDATE: account_day (publish_due), book_import (added, changed, content_sha256, first_day, last_day, returned, rows_read, starts_on, unreadable, withdrawn), ' +
       'book_unreadable (answered_import_id), continuity_break (closed_at, note, status), month_close (reopened_event_id, signature), ' +
       'quarantined_entry (acknowledged_at, note), task (finished_at, state)',
     'USAGE: book_match_id_seq, repeat_number, schema public',
@@ -151,7 +151,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
     'INSERT: audit_event (assigned_to, at, by_whom, command, due_on, note, subject)',
     'SELECT: audit_event, changed_day, installation, kysely_migration, kysely_migration_lock',
     'TEMPORARY: database',
-    'UPDATE: book_import (added, changed, content_sha256, first_day, last_day, returned, rows_read, unreadable, withdrawn), ' +
+    'UPDATE: book_import (added, changed, content_sha256, first_day, last_day, returned, rows_read, starts_on, unreadable, withdrawn), ' +
       'book_unreadable (answered_import_id), installation (clock_off, clock_off_at, id, nights_checked_at, runs_checked_at, store_turn, store_turn_next), month_close (reopened_event_id, signature)',
     'USAGE: backfill_number, book_match_id_seq, range_number, repeat_number, schema daybook_queue, schema public',
   ],

@@ -4,10 +4,10 @@
  */
 import { sql } from 'kysely';
 import { type Db, type Trx, rowOf } from '../../store/engine/database.ts';
-import { IS_LEFT, matchAlike, matchLeft } from './match-rules.ts';
+import { matchRows } from './match-rules.ts';
 import { storeMatches, type Stored } from './store-matches.ts';
 import type { MatchRules } from './types.ts';
-import { loadLeft, loadRows, type Scope } from './work-rows.ts';
+import { loadRows, type Scope } from './work-rows.ts';
 
 export interface MatchRequest {
   readonly merchantNo: string;
@@ -37,19 +37,20 @@ export async function matchIn(trx: Trx, request: MatchRequest): Promise<MatchRep
   const { merchantNo, rules, now, runId = null } = request;
   await sql`SELECT pg_advisory_xact_lock(hashtextextended(${`daybook books ${merchantNo}`}, 0))`.execute(trx);
   await sql`SELECT set_config('work_mem', '64MB', true), set_config('jit', 'off', true)`.execute(trx);
+  const startsOn = await startOf(trx, merchantNo);
+  const { days: within, sumEntriesMax, tolerances } = rules;
   const rulesHash = JSON.stringify([
     rules.rules,
-    rules.days,
-    rules.sumEntriesMax,
-    [...rules.tolerances].toSorted(),
+    within,
+    sumEntriesMax,
+    [...tolerances].toSorted(),
+    startsOn,
   ]);
   const isFull = (request.full ?? false) || (await needsAll(trx, merchantNo, rulesHash));
-  const scope: Scope = { trx, merchantNo, days: rules.days, isFull };
+  const scope: Scope = { trx, merchantNo, days: within, isFull, startsOn };
   if (!(await loadRows(scope)))
     return { days: 0, isFull, made: [], undone: { byHand: 0, byRule: 0 }, entries: 0 };
-  await matchAlike(scope, rules);
-  await loadLeft(scope, IS_LEFT);
-  await matchLeft(scope, rules);
+  await matchRows(scope, rules);
   const { days } = await rowOf(trx)<{ days: number }>`SELECT count(*)::int AS days FROM bk_day`;
   return { days, isFull, ...(await storeMatches(scope, rules, { now, runId, rulesHash })) };
 }
@@ -60,4 +61,13 @@ async function needsAll(trx: Trx, merchantNo: string, rulesHash: string): Promis
     SELECT NOT EXISTS (SELECT FROM book_match_entry WHERE merchant_no = ${merchantNo})
       OR EXISTS (SELECT FROM book_day WHERE merchant_no = ${merchantNo} AND matched_rules <> hashtextextended(${rulesHash}, 0)) AS "isNew"`;
   return isNew;
+}
+
+/** The first day of the earliest of the merchant's books: as its latest import says. */
+async function startOf(trx: Trx, merchantNo: string): Promise<string> {
+  const { day } = await rowOf(trx)<{ day: string }>`
+    SELECT coalesce(min(starts_on), '-infinity')::text AS day FROM (
+      SELECT DISTINCT ON (book) starts_on FROM book_import WHERE merchant_no = ${merchantNo} ORDER BY book, id DESC
+    ) AS latest`;
+  return day;
 }

@@ -4,23 +4,20 @@ import { eventRows, type NewEvent } from '../../store/events.ts';
 import { rowOf, rowsOf } from '../../store/engine/database.ts';
 import { toleranceRows } from './match-rules.ts';
 import type { MatchRules } from './types.ts';
-import { BY_PERSON, REACH, run, type Scope } from './work-rows.ts';
+import { BY_PERSON, run, type Scope } from './work-rows.ts';
 
 /** Rows about which the rules decided: at the edge of what was loaded, others decide. */
-const DECIDED = ({ days, isFull }: Scope) => sql`
-  CREATE TEMPORARY TABLE bk_decided ON COMMIT DROP AS
-  SELECT id AS row_id FROM bk_row WHERE NOT coalesce(${BY_PERSON}, false) AND (${isFull}
-    OR reach <= ${REACH.amount * days} AND (EXISTS (SELECT FROM bk_held WHERE row_id = bk_row.id)
-      OR EXISTS (SELECT FROM bk_made WHERE row_id = bk_row.id AND bk_made.rule IN ('reference', 'same-day', 'near-day')))
-    ${
+const DECIDED = ({ isFull, startsOn }: Scope): readonly RawBuilder<unknown>[] => [
+  sql`CREATE TEMPORARY TABLE bk_decided ON COMMIT DROP AS
+    SELECT id AS row_id FROM bk_row WHERE NOT ${BY_PERSON} ${
       isFull
         ? sql``
-        : sql`OR EXISTS (SELECT FROM bk_zone WHERE bk_zone.currency = bk_row.currency AND day BETWEEN first AND last)
-      AND EXISTS (SELECT FROM bk_open WHERE bk_open.id = bk_row.id)`
-    })`;
-
-const GROUPS_DECIDED = sql`DELETE FROM bk_made WHERE group_id NOT IN (
-  SELECT group_id FROM bk_made JOIN bk_decided ON bk_decided.row_id = bk_made.row_id)`;
+        : sql`AND EXISTS (SELECT FROM bk_zone WHERE bk_zone.currency = bk_row.currency AND day BETWEEN first AND last)`
+    }`,
+  sql`ANALYZE bk_decided`,
+  sql`DELETE FROM bk_made WHERE group_id NOT IN (SELECT group_id FROM bk_made JOIN bk_decided ON bk_decided.row_id = bk_made.row_id)
+    OR group_id IN (SELECT group_id FROM bk_made JOIN bk_row ON id = row_id GROUP BY 1 HAVING max(day) < ${startsOn}::date)`,
+];
 
 /** Each group with its match: the one that it is already, or a new one. */
 const GROUPS = (rules: MatchRules) => sql`
@@ -47,31 +44,45 @@ const OVER = sql`
     WHERE match_id IS NOT NULL
   ) AS before WHERE match_id NOT IN (SELECT match_id FROM bk_group WHERE NOT is_new)`;
 
-const WRITTEN = sql`
+/** What is written: `is_out` of an entry before the start that belongs to none from it on. It is not kept. */
+const WRITTEN = ({ startsOn }: Scope) => sql`
   CREATE TEMPORARY TABLE bk_write ON COMMIT DROP AS
-  SELECT bk_row.*, bk_group.match_id AS new_match_id, bk_held.named AS new_named
+  WITH early AS (
+    SELECT unnest(ARRAY[book_id, ledger_id]) AS row_id FROM bk_link JOIN bk_row AS own ON own.id = book_id
+    JOIN bk_row AS ledger ON ledger.id = ledger_id WHERE greatest(own.day, ledger.day) >= ${startsOn}::date
+      AND least(own.day, ledger.day) < ${startsOn}::date
+  )
+  SELECT bk_row.*, bk_group.match_id AS new_match_id, bk_held.named AS new_named,
+    bk_group.match_id IS NULL AND day < ${startsOn}::date AND bk_row.id NOT IN (SELECT row_id FROM early) AS is_out
   FROM bk_row JOIN bk_decided ON bk_decided.row_id = bk_row.id LEFT JOIN bk_made ON bk_made.row_id = bk_row.id
   LEFT JOIN bk_group ON bk_group.group_id = bk_made.group_id LEFT JOIN bk_held ON bk_held.row_id = bk_row.id
-  WHERE is_changed OR NOT is_known OR bk_row.match_id IS DISTINCT FROM bk_group.match_id OR bk_row.named IS DISTINCT FROM bk_held.named
-  UNION ALL SELECT bk_row.*, match_id, NULL FROM bk_row WHERE ${BY_PERSON} AND is_changed`;
+  WHERE is_changed OR bk_row.match_id IS DISTINCT FROM bk_group.match_id OR bk_row.named IS DISTINCT FROM bk_held.named
+  UNION ALL SELECT bk_row.*, match_id, NULL, false FROM bk_row WHERE ${BY_PERSON} AND is_changed`;
 
 const storeRows = ({ merchantNo }: Scope): readonly RawBuilder<unknown>[] => {
   const values = sql`match_id = new_match_id, currency = bk_write.currency, day = bk_write.day, amount = bk_write.amount,
     version = bk_write.version, named = new_named`;
+  const isSame = [
+    sql`known.merchant_no = ${merchantNo} AND known.batch_no = bk_write.batch_no`,
+    sql`known.book_entry_id = bk_write.book_entry_id`,
+  ];
   return [
     sql`DELETE FROM book_match WHERE id IN (SELECT match_id FROM bk_over)`,
     sql`INSERT INTO book_match (id, merchant_no, currency, rule, difference, difference_type, complete_on, made_at) OVERRIDING SYSTEM VALUE
       SELECT match_id, ${merchantNo}, currency, rule, difference, difference_type, complete_on, now() FROM bk_group WHERE is_new`,
-    sql`DELETE FROM book_match_entry USING bk_gone WHERE book_match_entry.merchant_no = ${merchantNo}
-      AND book_match_entry.batch_no = bk_gone.batch_no`,
-    sql`DELETE FROM book_match_entry USING bk_gone WHERE book_match_entry.book_entry_id = bk_gone.book_entry_id`,
-    sql`UPDATE book_match_entry AS known SET ${values} FROM bk_write
-      WHERE is_known AND known.merchant_no = ${merchantNo} AND known.batch_no = bk_write.batch_no`,
-    sql`UPDATE book_match_entry AS known SET ${values} FROM bk_write
-      WHERE is_known AND known.book_entry_id = bk_write.book_entry_id`,
+    sql`DELETE FROM book_match_entry AS known USING bk_gone WHERE known.merchant_no = ${merchantNo} AND known.batch_no = bk_gone.batch_no`,
+    sql`DELETE FROM book_match_entry AS known USING bk_gone WHERE known.book_entry_id = bk_gone.book_entry_id`,
+    ...isSame.map(
+      (same) =>
+        sql`DELETE FROM book_match_entry AS known USING bk_write WHERE is_known AND is_out AND ${same}`,
+    ),
+    ...isSame.map(
+      (same) =>
+        sql`UPDATE book_match_entry AS known SET ${values} FROM bk_write WHERE is_known AND NOT is_out AND ${same}`,
+    ),
     sql`INSERT INTO book_match_entry (match_id, merchant_no, currency, batch_no, book_entry_id, day, amount, version, named)
       SELECT new_match_id, ${merchantNo}, currency, batch_no, book_entry_id, day, amount, version, new_named
-      FROM bk_write WHERE NOT is_known`,
+      FROM bk_write WHERE NOT is_known AND NOT is_out`,
   ];
 };
 
@@ -80,7 +91,7 @@ const storeRows = ({ merchantNo }: Scope): readonly RawBuilder<unknown>[] => {
  */
 const FIGURES = ({ merchantNo }: Scope, rulesHash: string): readonly RawBuilder<unknown>[] => [
   sql`CREATE TEMPORARY TABLE bk_figure_day ON COMMIT DROP AS
-    SELECT currency, day FROM bk_day UNION SELECT currency, day FROM bk_write UNION SELECT currency, day FROM bk_touch`,
+    SELECT currency, day FROM bk_touch UNION SELECT currency, day FROM bk_write`,
   sql`ANALYZE bk_figure_day`,
   sql`INSERT INTO book_day AS known (merchant_no, currency, day, matched_fingerprint, matched_rules, is_changed, ledger_total, book_total, ledger_open,
       book_open, difference)
@@ -164,15 +175,8 @@ export async function storeMatches(
   }: { readonly now: Date; readonly runId: number | null; readonly rulesHash: string },
 ): Promise<Stored> {
   const { trx } = scope;
-  await run(
-    trx,
-    DECIDED(scope),
-    sql`ANALYZE bk_decided`,
-    GROUPS_DECIDED,
-    GROUPS(rules),
-    sql`ANALYZE bk_group`,
-  );
-  await run(trx, OVER, WRITTEN, sql`ANALYZE bk_write`);
+  await run(trx, ...DECIDED(scope), GROUPS(rules), sql`ANALYZE bk_group`, OVER);
+  await run(trx, WRITTEN(scope), sql`ANALYZE bk_write`);
   const undone = await reportUndone(scope, now, runId);
   await run(trx, ...storeRows(scope), ...FIGURES(scope, rulesHash));
   await assertIdentity(scope);

@@ -2,7 +2,7 @@
  * The search of the rule `sum`: which entries of the other side add up to one entry. Pure. Every solution is found or none is
  * given, so that whoever asks knows whether there is another one.
  */
-import { decimalsOf, toScaled } from '../../ledger/money.ts';
+import { decimalsOf, fromScaled, toScaled } from '../../ledger/money.ts';
 
 /** Most entries that may be candidates of one sum. Beyond it nothing is searched. */
 export const SUM_CANDIDATES_MAX = 30;
@@ -10,6 +10,10 @@ export const SUM_CANDIDATES_MAX = 30;
 const SOLUTIONS_MAX = 200;
 /** A sum is believed if fewer than one in so many searches would find one by chance. */
 const CHANCE = 10_000n;
+/** A pair is given up for a sum if fewer than one in so many searches would find one by chance. */
+const COMPLETION_CHANCE = 100n;
+/** Most sums that are tried to give up pairs, of one entry or day. */
+const COMPLETIONS_MAX = 1_000;
 
 export interface Solution {
   /** Places of the candidates that add up to the target, ascending. */
@@ -67,19 +71,44 @@ const larger = (subsets: Subsets, values: readonly bigint[]): Subsets =>
   );
 
 /**
- * As many sums are possible as the amounts have steps, of the largest step that divides them and the target. The subsets that
- * are no larger than the solution are those that it was found among.
+ * The amounts that would make a sum with several of these: the sum itself (`target` is null), or what the target still lacks. Larger
+ * sums are left out where so many would be tried that one of the amounts that they are sought `among` agrees by chance.
  */
+export function completions(
+  target: string | null,
+  amounts: readonly string[],
+  { entriesMax, among }: { readonly entriesMax: number; readonly among: number },
+): string[] {
+  const scale = Math.max(...[target ?? '0', ...amounts].map(decimalsOf));
+  const goal = toScaled(target ?? '0', scale);
+  const values = amounts.map((amount) => toScaled(amount, scale));
+  const [smallest, largest] = target === null ? [2, entriesMax] : [1, entriesMax - 1];
+  const sums = possibleSums(goal, values);
+  const found: bigint[] = [];
+  let subsets: Subsets = [{ places: [], sum: 0n }];
+  for (let size = 1; size <= largest && among > 0; size++) {
+    subsets = larger(subsets, values);
+    if (size < smallest) continue;
+    const tried = found.length + subsets.length;
+    if (tried > COMPLETIONS_MAX || BigInt(tried * among) * COMPLETION_CHANCE > sums) break;
+    found.push(...subsets.map(({ sum }) => (target === null ? sum : goal - sum)));
+  }
+  return found.map((value) => fromScaled(value, scale));
+}
+
+/** As many sums are possible as the amounts have steps, of the largest step that divides them and the target. */
+const possibleSums = (goal: bigint, values: readonly bigint[]): bigint =>
+  values.reduce((sum, value) => sum + absolute(value), 0n) / values.reduce(greatestDivisor, absolute(goal));
+
+/** The subsets that are no larger than the solution are those that it was found among. */
 function mayBeChance(goal: bigint, values: readonly bigint[], size: number): boolean {
-  const total = values.reduce((sum, value) => sum + absolute(value), 0n);
-  const step = values.reduce(greatestDivisor, absolute(goal));
   let searched = 0n;
   let ofSize = 1n;
   for (let one = 1; one <= size; one++) {
     ofSize = (ofSize * BigInt(values.length - one + 1)) / BigInt(one);
     if (one > 1) searched += ofSize;
   }
-  return searched * CHANCE * step > total;
+  return searched * CHANCE > possibleSums(goal, values);
 }
 
 const absolute = (value: bigint): bigint => (value < 0n ? -value : value);

@@ -1,17 +1,15 @@
 /**
- * What one matching works on, in temporary tables of its transaction: the entries whose match may change, and those around them
- * that decide on it. A matching of everything works on every entry.
+ * What one matching works on, in temporary tables of its transaction: the entries that changed, those that references join with
+ * them, and those of the days around, which decide on each other. A matching of everything works on every entry.
  */
 import { sql, type RawBuilder } from 'kysely';
 import { type Trx, rowOf } from '../../store/engine/database.ts';
 
-/** How far a change reaches, as a multiple of the rules' days: `sql/0072_books.sql` has the tables, `docs/books.md` the reasons. */
-export const REACH = {
-  /** Entries of the same amount whose match by their day or a near one may change. */
-  amount: 3,
-  /** Entries of any amount that are left, whose sum or tolerance may change. */
-  left: 6,
-} as const;
+/**
+ * Whether and how an entry is matched follows from entries that are at most so many times the rules' days away, but for references:
+ * 3 by equal amounts, 4 more by sums, 2 more for a pair that what is left explains as well. `docs/books.md` has the rules.
+ */
+const REACH = 9;
 
 export interface Scope {
   readonly trx: Trx;
@@ -20,29 +18,27 @@ export interface Scope {
   readonly days: number;
   /** Whether every entry is matched again. */
   readonly isFull: boolean;
+  /** The first day of own books, or `-infinity`. An entry before it counts only with one from it on. */
+  readonly startsOn: string;
 }
 
 /** Rules of people: their entries take part in no other rule. */
-export const BY_PERSON = sql<boolean>`rule IN ('by-hand', 'write-off', 'apart')`;
-const IS_LATE_RULE = sql<boolean>`rule IN ('sum', 'tolerance')`;
+export const BY_PERSON = sql<boolean>`coalesce(rule IN ('by-hand', 'write-off', 'apart'), false)`;
 
-const run = (trx: Trx, ...statements: readonly RawBuilder<unknown>[]): Promise<void> =>
-  statements.reduce<Promise<void>>(
-    (before, statement) => before.then(async () => void (await statement.execute(trx))),
-    Promise.resolve(),
-  );
-export { run };
+export async function run(trx: Trx, ...statements: readonly RawBuilder<unknown>[]): Promise<void> {
+  for (const statement of statements) await statement.execute(trx);
+}
 
-/** An instant before any zone's day begins, and one after it ends, in ms. */
-const DAY_BOUNDS = sql`e.booked_ms >= (extract(epoch FROM bk_day.day)::bigint - 54000) * 1000
-  AND e.booked_ms < (extract(epoch FROM bk_day.day)::bigint + 144000) * 1000 AND e.booked_at::date = bk_day.day`;
+/** Entries that may be in a match by their amount: from a few days before the first one on. */
+export const isInTime = ({ startsOn, days }: Scope, table: string): RawBuilder<boolean> =>
+  sql`${sql.ref(table)}.day >= ${startsOn}::date - ${days}::int`;
 
 const ROW_TABLE = sql`
   CREATE TEMPORARY TABLE bk_row (
     id int GENERATED ALWAYS AS IDENTITY, is_book boolean NOT NULL, batch_no text COLLATE "C", book_entry_id bigint,
     currency text COLLATE "C" NOT NULL, day date NOT NULL, amount numeric NOT NULL, version int NOT NULL, keys text[] COLLATE "C",
-    match_id bigint, rule text, named text[] COLLATE "C", is_known boolean NOT NULL, is_changed boolean NOT NULL, is_moved boolean NOT NULL,
-    reach int NOT NULL
+    match_id bigint, rule text, named text[] COLLATE "C", known_currency text COLLATE "C", known_day date, is_known boolean NOT NULL,
+    is_changed boolean NOT NULL, is_moved boolean NOT NULL
   ) ON COMMIT DROP`;
 
 /** The days whose entries are not those that were matched last. Own books of these days stay locked until the end. */
@@ -51,53 +47,73 @@ const CHANGED_DAYS = ({ merchantNo, isFull }: Scope) => sql`
   WITH own AS MATERIALIZED (
     SELECT currency, day, matched_fingerprint, is_changed FROM book_day WHERE merchant_no = ${merchantNo} FOR UPDATE
   ), theirs AS (SELECT currency, day, fingerprint FROM day_entries WHERE merchant_no = ${merchantNo})
-  SELECT currency, day, coalesce(fingerprint, 0) AS fingerprint FROM own FULL JOIN theirs USING (currency, day)
+  SELECT currency, day, day AS first, day AS last, coalesce(fingerprint, 0) AS fingerprint FROM own FULL JOIN theirs USING (currency, day)
   WHERE ${isFull} OR own.is_changed OR coalesce(own.matched_fingerprint, 0) <> coalesce(theirs.fingerprint, 0)`;
 
-/** Entries as they are now, of changed days: those that differ from what was matched; all of them where everything is matched. */
-const CURRENT_ROWS = ({ merchantNo, isFull }: Scope) => {
-  const differs = sql`(known.version IS DISTINCT FROM e.version OR known.day <> e.day OR known.amount <> e.amount
-    OR known.currency <> e.currency)`;
-  const columns = sql`known.match_id, book_match.rule, known.named, known.version IS NOT NULL, ${differs},
-    known.version IS NOT NULL AND (known.day, known.amount, known.currency) IS DISTINCT FROM (e.day, e.amount, e.currency), 0`;
-  const chosen = isFull ? sql`true` : differs;
-  const ledger = isFull
-    ? sql`ledger_entry AS e WHERE`
-    : sql`bk_day JOIN ledger_entry AS e ON e.currency = bk_day.currency AND ${DAY_BOUNDS} WHERE`;
-  const own = isFull
-    ? sql`book_entry AS e WHERE`
-    : sql`bk_day JOIN book_entry AS e ON e.currency = bk_day.currency AND e.day = bk_day.day WHERE`;
-  return sql`
-    INSERT INTO bk_row (is_book, batch_no, book_entry_id, currency, day, amount, version, keys, match_id, rule, named, is_known,
-      is_changed, is_moved, reach)
-    SELECT false, e.batch_no, NULL, e.currency, e.day, e.amount, e.version, NULL, ${columns}
-    FROM (
-      SELECT e.batch_no, e.currency, e.booked_at::date AS day, coalesce(e.credit, -e.debit) AS amount, e.version
-      FROM ${ledger} e.merchant_no = ${merchantNo} AND e.vanished_at IS NULL
-    ) AS e
-    LEFT JOIN book_match_entry AS known ON known.merchant_no = ${merchantNo} AND known.batch_no = e.batch_no
-    LEFT JOIN book_match ON book_match.id = known.match_id
-    WHERE ${chosen}
-    UNION ALL
-    SELECT true, NULL, e.id, e.currency, e.day, e.amount, e.version, nullif(e.reference_keys, '{}'), ${columns}
-    FROM (
-      SELECT e.id, e.currency, e.day, e.amount, e.version, e.reference_keys
-      FROM ${own} e.merchant_no = ${merchantNo} AND e.withdrawn_import_id IS NULL
-    ) AS e
-    LEFT JOIN book_match_entry AS known ON known.book_entry_id = e.id
-    LEFT JOIN book_match ON book_match.id = known.match_id
-    WHERE ${chosen}`;
-};
+/** Adds entries as they are now, `e`, with what they were when they were matched last. Those that are there already stay as they are. */
+const added = (e: RawBuilder<unknown>, known: RawBuilder<unknown>, where: RawBuilder<unknown>) => sql`
+  INSERT INTO bk_row (is_book, batch_no, book_entry_id, currency, day, amount, version, keys, match_id, rule, named, known_currency, known_day,
+    is_known, is_changed, is_moved)
+  SELECT e.*, known.match_id, rule, known.named, known.currency, known.day, known.version IS NOT NULL,
+    (known.version, known.day, known.amount, known.currency) IS DISTINCT FROM (e.version, e.day, e.amount, e.currency),
+    known.version IS NOT NULL AND (known.day, known.amount, known.currency) IS DISTINCT FROM (e.day, e.amount, e.currency)
+  FROM (${e}) AS e LEFT JOIN book_match_entry AS known ON ${known} LEFT JOIN book_match ON book_match.id = known.match_id
+  WHERE ${where} ON CONFLICT DO NOTHING`;
 
-/** Entries that were matched and are no more: vanished, withdrawn, or released from a decision. */
+const TRUE = sql`true`;
+
+const ledgerRows = ({ merchantNo }: Scope, from: RawBuilder<unknown>, where = TRUE): RawBuilder<unknown> =>
+  added(
+    sql`SELECT false, e.batch_no, NULL::bigint AS book_entry_id, e.currency, e.booked_at::date AS day, coalesce(e.credit, -e.debit) AS amount,
+      e.version, NULL::text[] AS keys
+    FROM ${from} WHERE e.merchant_no = ${merchantNo} AND e.vanished_at IS NULL`,
+    sql`known.merchant_no = ${merchantNo} AND known.batch_no = e.batch_no`,
+    where,
+  );
+
+const ownRows = ({ merchantNo }: Scope, from: RawBuilder<unknown>, where = TRUE): RawBuilder<unknown> =>
+  added(
+    sql`SELECT true, NULL::text AS batch_no, e.id AS book_entry_id, e.currency, e.day, e.amount, e.version, nullif(e.reference_keys, '{}') AS keys
+    FROM ${from} WHERE e.merchant_no = ${merchantNo} AND e.withdrawn_import_id IS NULL`,
+    sql`known.book_entry_id = e.book_entry_id`,
+    where,
+  );
+
+/** The entries of both sides on spans of days. `booked_ms` has an index: a span begins and ends with that of any zone. */
+const rowsOn = (scope: Scope, spans: RawBuilder<unknown>, where = TRUE): RawBuilder<unknown>[] => [
+  ledgerRows(
+    scope,
+    sql`${spans} AS span JOIN ledger_entry AS e ON e.currency = span.currency AND e.booked_at::date BETWEEN span.first AND span.last
+      AND e.booked_ms >= (extract(epoch FROM span.first)::bigint - 54000) * 1000
+      AND e.booked_ms < (extract(epoch FROM span.last)::bigint + 144000) * 1000`,
+    where,
+  ),
+  ownRows(
+    scope,
+    sql`${spans} AS span JOIN book_entry AS e ON e.currency = span.currency AND e.day BETWEEN span.first AND span.last`,
+    where,
+  ),
+];
+
+/** Every entry. Of those before the start only what references or people may join with later ones. */
+const allRows = (scope: Scope): RawBuilder<unknown>[] => [
+  ownRows(scope, sql`book_entry AS e`, sql`${isInTime(scope, 'e')} OR keys IS NOT NULL OR ${BY_PERSON}`),
+  ledgerRows(scope, sql`ledger_entry AS e`, sql`${isInTime(scope, 'e')} OR ${BY_PERSON}`),
+  ledgerRows(
+    scope,
+    sql`(SELECT DISTINCT unnest(keys) AS batch_no FROM bk_row) AS named JOIN ledger_entry AS e ON e.batch_no = named.batch_no
+      AND e.booked_at < ${scope.startsOn}::date - ${scope.days}::int`,
+    sql`NOT ${BY_PERSON}`,
+  ),
+];
+
+/** Entries of the changed days that were matched and are no more: vanished, withdrawn, or before the start. */
 const GONE_ROWS = ({ merchantNo, isFull }: Scope) => sql`
   CREATE TEMPORARY TABLE bk_gone ON COMMIT DROP AS
   SELECT known.*, book_match.rule FROM book_match_entry AS known LEFT JOIN book_match ON book_match.id = known.match_id
-  WHERE known.merchant_no = ${merchantNo}
-    AND ${isFull ? sql`true` : sql`EXISTS (SELECT FROM bk_day WHERE (bk_day.currency, bk_day.day) = (known.currency, known.day))`}
-    AND NOT EXISTS (SELECT FROM ledger_entry AS e
-      WHERE e.merchant_no = ${merchantNo} AND e.batch_no = known.batch_no AND e.vanished_at IS NULL)
-    AND NOT EXISTS (SELECT FROM book_entry AS e WHERE e.id = known.book_entry_id AND e.withdrawn_import_id IS NULL)`;
+  WHERE known.merchant_no = ${merchantNo} AND ${isFull ? TRUE : sql`(known.currency, known.day) IN (SELECT currency, day FROM bk_day)`}
+    AND NOT EXISTS (SELECT FROM bk_row WHERE bk_row.batch_no = known.batch_no)
+    AND NOT EXISTS (SELECT FROM bk_row WHERE bk_row.book_entry_id = known.book_entry_id)`;
 
 /** Matches of people with an entry that is gone, or is of another day, amount or account. */
 const UNDONE_BY_PERSON = sql`
@@ -106,140 +122,96 @@ const UNDONE_BY_PERSON = sql`
     SELECT match_id, true AS is_gone, rule FROM bk_gone UNION ALL SELECT match_id, false, rule FROM bk_row WHERE is_moved
   ) AS touched WHERE ${BY_PERSON} GROUP BY match_id`;
 
-const knownRow = (reach: RawBuilder<unknown>): RawBuilder<unknown> => sql`
-  known.batch_no IS NULL, known.batch_no, known.book_entry_id, known.currency, known.day, known.amount, known.version,
-  nullif(own.reference_keys, '{}'), known.match_id, book_match.rule, known.named, true, false, false, ${reach}`;
-const NOT_YET = sql`NOT EXISTS (SELECT FROM bk_row WHERE bk_row.batch_no = known.batch_no)
-  AND NOT EXISTS (SELECT FROM bk_row WHERE bk_row.book_entry_id = known.book_entry_id)
-  AND NOT EXISTS (SELECT FROM bk_gone WHERE bk_gone.batch_no = known.batch_no)
-  AND NOT EXISTS (SELECT FROM bk_gone WHERE bk_gone.book_entry_id = known.book_entry_id)`;
-const KNOWN_WITH_MATCH = sql`LEFT JOIN book_match ON book_match.id = known.match_id
-  LEFT JOIN book_entry AS own ON own.id = known.book_entry_id`;
-
-const addKnown = (from: RawBuilder<unknown>, reach: RawBuilder<unknown>): RawBuilder<unknown> => sql`
-  INSERT INTO bk_row (is_book, batch_no, book_entry_id, currency, day, amount, version, keys, match_id, rule, named, is_known,
-    is_changed, is_moved, reach)
-  SELECT ${knownRow(reach)} FROM ${from}`;
-
 /**
- * The entries that a changed one leads to: its match, what it names and what names it, now and when it was matched last. `after` is
- * the last row that was followed before.
+ * Adds the entries that those behind the row `after` lead to: those of the same match, what they name and what names them, now and when
+ * they were matched last.
  */
-const connected = ({ merchantNo }: Scope, after: number): RawBuilder<unknown> => {
-  const row = sql`bk_row.id > ${after}`;
-  const byNumber = sql`JOIN book_match_entry AS known ON known.merchant_no = ${merchantNo} AND known.batch_no = names`;
-  const byMatch = (from: RawBuilder<unknown>) =>
-    sql`SELECT known.* FROM ${from} JOIN book_match_entry AS known ON known.match_id = of.match_id`;
-  return addKnown(
-    sql`(
-      ${byMatch(sql`(SELECT DISTINCT match_id FROM bk_row WHERE ${row} AND match_id IS NOT NULL
-        AND (NOT ${BY_PERSON} OR match_id IN (SELECT match_id FROM bk_undone))) AS of`)}
-      UNION ${byMatch(sql`(SELECT DISTINCT match_id FROM bk_gone WHERE ${after} = 0) AS of`)}
-      UNION SELECT known.* FROM (
-        SELECT unnest(keys) AS names FROM bk_row WHERE ${row} UNION SELECT unnest(named) FROM bk_row WHERE ${row}
-        UNION SELECT unnest(named) FROM bk_gone WHERE ${after} = 0
-      ) AS named ${byNumber}
-      UNION SELECT known.* FROM (
-        SELECT batch_no FROM bk_row WHERE ${row} AND batch_no IS NOT NULL
-        UNION SELECT batch_no FROM bk_gone WHERE ${after} = 0 AND batch_no IS NOT NULL
-      ) AS ledger JOIN book_entry AS e ON e.reference_keys @> ARRAY[ledger.batch_no] AND e.reference_keys <> '{}'
-        AND e.withdrawn_import_id IS NULL AND e.merchant_no = ${merchantNo}
-      JOIN book_match_entry AS known ON known.book_entry_id = e.id
-    ) AS known ${KNOWN_WITH_MATCH} WHERE ${NOT_YET}`,
-    sql`0`,
-  );
+const linkedRows = (scope: Scope, after: number, isFollowed: RawBuilder<unknown>): RawBuilder<unknown>[] => {
+  const row = sql`bk_row.id > ${after} AND ${isFollowed}`;
+  const gone = sql`${after} = 0`;
+  const sameMatch = sql`book_match_entry WHERE match_id IN (
+    SELECT match_id FROM bk_row WHERE ${row} AND (NOT ${BY_PERSON} OR match_id IN (SELECT match_id FROM bk_undone))
+    UNION SELECT match_id FROM bk_gone WHERE ${gone})`;
+  return [
+    ledgerRows(
+      scope,
+      sql`(SELECT unnest(keys) AS batch_no FROM bk_row WHERE ${row} UNION SELECT unnest(named) FROM bk_row WHERE ${row}
+        UNION SELECT unnest(named) FROM bk_gone WHERE ${gone} UNION SELECT batch_no FROM ${sameMatch}
+      ) AS named JOIN ledger_entry AS e ON e.batch_no = named.batch_no`,
+    ),
+    ownRows(
+      scope,
+      sql`(SELECT own.id FROM (
+          SELECT batch_no FROM bk_row WHERE ${row} AND NOT is_book UNION SELECT batch_no FROM bk_gone WHERE ${gone}
+        ) AS ledger JOIN book_entry AS own ON own.reference_keys @> ARRAY[ledger.batch_no] AND own.reference_keys <> '{}'
+          AND own.withdrawn_import_id IS NULL AND own.merchant_no = ${scope.merchantNo}
+        UNION SELECT book_entry_id FROM ${sameMatch}
+      ) AS naming JOIN book_entry AS e ON e.id = naming.id`,
+    ),
+  ];
 };
 
-/** The amounts and days that changed or may have become free, as they were and as they are. */
-const TOUCHED = ({ merchantNo }: Scope) => sql`
+/** Follows the changed entries behind a row, until they lead to no other one. */
+async function follow(scope: Scope, from: number): Promise<void> {
+  const lastRow = async (): Promise<number> =>
+    (await rowOf(scope.trx)<{ last: number }>`SELECT coalesce(max(id), 0) AS last FROM bk_row`).last;
+  let [after, last, isFollowed] = [from, await lastRow(), sql`is_changed`];
+  do {
+    await run(scope.trx, ...linkedRows(scope, after, isFollowed));
+    [after, last, isFollowed] = [last, await lastRow(), TRUE];
+  } while (last > after);
+}
+
+/** The days on which an entry changed, came or went. */
+const TOUCHED = sql`
   CREATE TEMPORARY TABLE bk_touch ON COMMIT DROP AS
-  SELECT currency, amount, day FROM bk_row UNION SELECT currency, amount, day FROM bk_gone
-  UNION SELECT known.currency, known.amount, known.day FROM bk_row JOIN book_match_entry AS known
-    ON known.merchant_no = ${merchantNo} AND known.batch_no = bk_row.batch_no WHERE bk_row.is_moved
-  UNION SELECT known.currency, known.amount, known.day FROM bk_row JOIN book_match_entry AS known
-    ON known.book_entry_id = bk_row.book_entry_id WHERE bk_row.is_moved`;
+  SELECT currency, day FROM bk_day UNION SELECT currency, day FROM bk_gone UNION SELECT currency, day FROM bk_row
+  UNION SELECT known_currency, known_day FROM bk_row WHERE is_known`;
 
-/** The other entries of the amounts that were touched, on days near enough to decide on what becomes of these. */
-const aroundAmounts = ({ merchantNo, days }: Scope): RawBuilder<unknown> => {
-  const within = sql`${2 * REACH.amount * days}::int`;
-  return addKnown(
-    sql`(
-      SELECT DISTINCT ON (near.batch_no, near.book_entry_id) near.*, abs(near.day - bk_touch.day) AS reach
-      FROM bk_touch JOIN book_match_entry AS near ON near.merchant_no = ${merchantNo} AND near.currency = bk_touch.currency
-        AND near.amount = bk_touch.amount AND near.day BETWEEN bk_touch.day - ${within} AND bk_touch.day + ${within}
-      WHERE near.named IS NULL ORDER BY near.batch_no, near.book_entry_id, abs(near.day - bk_touch.day)
-    ) AS known ${KNOWN_WITH_MATCH} WHERE ${NOT_YET} AND (rule IS NULL OR rule <> 'reference' AND NOT ${BY_PERSON})`,
-    sql`known.reach`,
-  );
-};
+/** The days that are at most so far from these. */
+const spans = (name: string, width: number): RawBuilder<unknown> => sql`
+  CREATE TEMPORARY TABLE ${sql.raw(name)} ON COMMIT DROP AS
+  SELECT currency, lower(span) AS first, upper(span) - 1 AS last FROM (
+    SELECT currency, unnest(range_agg(daterange(day - ${width}::int, day + ${width}::int, '[]'))) AS span FROM bk_touch GROUP BY currency
+  ) AS spans`;
 
-/** Loads the entries of the rules that compare amounts. Returns false, and loads none, where no day changed. */
+/** Loads the entries to match. Returns false, and loads none, where no day changed. On the days of `bk_zone` their matches may change. */
 export async function loadRows(scope: Scope): Promise<boolean> {
-  const { trx, isFull } = scope;
-  await CHANGED_DAYS(scope).execute(trx);
+  const { trx, days, isFull } = scope;
+  await run(trx, CHANGED_DAYS(scope));
   const { isChanged } = await rowOf(trx)<{
     isChanged: boolean;
   }>`SELECT EXISTS (SELECT FROM bk_day) AS "isChanged"`;
   if (!isChanged) return false;
-  await run(trx, ROW_TABLE, CURRENT_ROWS(scope), GONE_ROWS(scope), UNDONE_BY_PERSON);
-  if (!isFull) {
+  await run(trx, ROW_TABLE);
+  if (isFull) await run(trx, ...allRows(scope), sql`ANALYZE bk_row`);
+  else
     await run(
       trx,
       sql`CREATE UNIQUE INDEX ON bk_row (batch_no)`,
       sql`CREATE UNIQUE INDEX ON bk_row (book_entry_id)`,
+      sql`ANALYZE bk_day`,
+      ...rowsOn(scope, sql`bk_day`),
+      sql`ANALYZE bk_row`,
     );
-    await run(trx, sql`CREATE INDEX ON bk_row (id)`, sql`ANALYZE bk_row`, sql`ANALYZE bk_gone`);
-    for (let after = 0, last = await lastRow(trx), isFirst = true; isFirst || last > after; isFirst = false) {
-      await connected(scope, after).execute(trx);
-      [after, last] = [last, await lastRow(trx)];
-    }
+  await run(trx, GONE_ROWS(scope), UNDONE_BY_PERSON);
+  if (!isFull) {
+    await run(trx, sql`DELETE FROM bk_row WHERE NOT is_changed`, sql`ANALYZE bk_row`, sql`ANALYZE bk_gone`);
+    await follow(scope, 0);
   }
-  await run(trx, TOUCHED(scope));
-  if (!isFull) await run(trx, sql`ANALYZE bk_touch`, aroundAmounts(scope));
+  await run(trx, TOUCHED, sql`ANALYZE bk_touch`);
+  if (!isFull) {
+    await run(trx, spans('bk_zone', REACH * days), spans('bk_around', 2 * REACH * days));
+    const { last } = await rowOf(trx)<{ last: number }>`SELECT coalesce(max(id), 0) AS last FROM bk_row`;
+    // What references and people join is not changed, and in no other rule.
+    const isFree = sql`known.named IS NULL AND rule IS DISTINCT FROM 'reference' AND NOT ${BY_PERSON} AND ${isInTime(scope, 'e')}`;
+    await run(trx, ...rowsOn(scope, sql`bk_around`, isFree));
+    await follow(scope, last);
+  }
   await run(
     trx,
     sql`UPDATE bk_row SET rule = NULL WHERE match_id IN (SELECT match_id FROM bk_undone)`,
     sql`ANALYZE bk_row`,
   );
   return true;
-}
-
-const lastRow = async (trx: Trx): Promise<number> =>
-  (await rowOf(trx)<{ last: number }>`SELECT coalesce(max(id), 0) AS last FROM bk_row`).last;
-
-/**
- * Adds the entries that are left around those whose being left changed, for the rules that compare other amounts. `bk_zone` has the
- * days on which such a rule may decide anew.
- */
-export async function loadLeft(scope: Scope, isLeft: RawBuilder<boolean>): Promise<void> {
-  const { trx, merchantNo, days, isFull } = scope;
-  if (isFull) return;
-  const reach = REACH.left * days;
-  const ranges = (name: string, width: number): RawBuilder<unknown> => sql`
-    CREATE TEMPORARY TABLE ${sql.raw(name)} ON COMMIT DROP AS
-    SELECT currency, lower(span) AS first, upper(span) - 1 AS last FROM (
-      SELECT currency, unnest(range_agg(daterange(day - ${width}::int, day + ${width}::int, '[]'))) AS span FROM (
-        SELECT currency, day FROM bk_touch
-        UNION SELECT currency, day FROM bk_row WHERE reach <= ${REACH.amount * days}
-          AND ${isLeft} <> (match_id IS NULL AND named IS NULL OR coalesce(${IS_LATE_RULE}, false))
-      ) AS changed GROUP BY currency
-    ) AS spans`;
-  await run(
-    trx,
-    ranges('bk_zone', reach),
-    ranges('bk_around', 2 * reach),
-    addKnown(
-      sql`(
-        SELECT near.* FROM bk_around JOIN book_match_entry AS near ON near.merchant_no = ${merchantNo}
-          AND near.currency = bk_around.currency AND near.day BETWEEN bk_around.first AND bk_around.last
-        WHERE near.match_id IS NULL AND near.named IS NULL
-        UNION SELECT near.* FROM bk_around JOIN book_match AS late ON late.merchant_no = ${merchantNo}
-          AND late.currency = bk_around.currency AND late.complete_on BETWEEN bk_around.first AND bk_around.last + ${2 * days}::int
-          AND late.rule IN ('sum', 'tolerance')
-          JOIN book_match_entry AS near ON near.match_id = late.id
-      ) AS known ${KNOWN_WITH_MATCH} WHERE ${NOT_YET}`,
-      sql`${2 * reach + 1}::int`,
-    ),
-    sql`ANALYZE bk_row`,
-  );
 }

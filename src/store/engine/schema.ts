@@ -707,6 +707,10 @@ export interface BookImport {
    */
   source: string;
   /**
+   * First day of the book as of this import: what its mapping says, else the earliest day that an import had. Null while there is none.
+   */
+  starts_on: string | null;
+  /**
    * How many rows could not be read.
    */
   unreadable: number;

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { readYaml } from '../../../cli/input-file.ts';
 import { listRefused } from '../../../cli/merchant-list.ts';
 import { pathText, type Path } from '../../../forms/problem.ts';
-import { isTimeZone } from '../../../ledger/business-day.ts';
+import { isDay, isTimeZone } from '../../../ledger/business-day.ts';
 import { isMerchantNo, MERCHANT_NO_RULE } from '../../../ledger/merchant-no.ts';
 import { CURRENCY_CODE } from '../../../ledger/money.ts';
 import { didYouMean } from '../../../settings/problem.ts';
@@ -44,6 +44,7 @@ const FIELDS = {
   decimal: oneOf(['point', 'comma']).default('point'),
   sign: oneOf(['as-is', 'reversed']).default('as-is'),
   covers: oneOf(['days', 'nothing']).default('days'),
+  from: z.string().refine(isDay, { error: 'is the first day of the book, like 2026-03-01' }).optional(),
   currency: text(CURRENCY_CODE, 'is a currency code of three capitals').optional(),
   delimiter: text(/^[,;\t|]$/, String.raw`is one of: , ; | and "\t"`).optional(),
   ...{ encoding: z.string().optional(), sheet: z.string().optional(), query: z.string().optional() },

@@ -33,16 +33,20 @@ export interface Answer {
   readonly pieces: readonly Piece[];
 }
 
-/** Each match that has no other explanation, rule by rule. */
-export function answersOf(pieces: readonly Piece[], rules: OracleRules): Answer[] {
+/**
+ * Each match that has no other explanation, rule by rule. `startsOn`: the first day of the book; earlier entries count only with one from
+ * it on.
+ */
+export function answersOf(given: readonly Piece[], rules: OracleRules, startsOn = -Infinity): Answer[] {
   const answers: Answer[] = [];
-  let left = [...pieces];
+  let left = [...given];
   const take = (rule: MatchRule, found: readonly (readonly Piece[])[]): void => {
     for (const group of found) answers.push({ rule, pieces: group });
     const gone = new Set(found.flat());
     left = left.filter((piece) => !gone.has(piece));
   };
   for (const rule of ORDER) {
+    if (rule !== 'reference') left = left.filter(({ day }) => day >= startsOn - rules.days);
     if (!rules.rules.includes(rule)) continue;
     if (rule === 'reference') {
       const groups = namedGroups(left);
@@ -53,10 +57,102 @@ export function answersOf(pieces: readonly Piece[], rules: OracleRules): Answer[
       // What is named and does not agree is for a person.
       const named = new Set(groups.flat());
       left = left.filter((piece) => !named.has(piece));
+    } else if (rule === 'tolerance') {
+      // An entry that is in a sum is in no fee, and makes another one with it uncertain.
+      const inSums = answers.filter((answer) => answer.rule === 'sum').flatMap((answer) => answer.pieces);
+      take(rule, FINDERS[rule]([...left, ...inSums], rules));
     } else take(rule, FINDERS[rule](left, rules));
   }
-  return answers;
+  const certain = answers.filter((answer) => !isExplainedOtherwise(answer, { answers, left, rules }));
+  return certain.filter((answer) => answer.pieces.some(({ day }) => day >= startsOn));
 }
+
+/** Sums that a pair's entry completes are sought in so many ways at most, and are believed where so many more sums are possible. */
+const WAYS_MAX = 1_000;
+const SUMS_A_WAY = 100;
+
+/** Whether an entry of a pair of equal amounts is, with what no rule matched, a sum or an amount before a fee. */
+function isExplainedOtherwise(
+  { rule, pieces }: Answer,
+  about: {
+    readonly answers: readonly Answer[];
+    readonly left: readonly Piece[];
+    readonly rules: OracleRules;
+  },
+): boolean {
+  if (rule !== 'same-day' && rule !== 'near-day') return false;
+  const { answers, left, rules } = about;
+  const paired = answers
+    .filter((answer) => answer.rule === 'same-day' || answer.rule === 'near-day')
+    .flatMap((answer) => answer.pieces)
+    .filter(({ units }) => units !== 0);
+  const isNearTo = (one: Piece) => (other: Piece) => daysApart(one, other) <= rules.days;
+  const across = (one: Piece): Piece[] =>
+    left.filter((piece) => isAcross(one, piece) && isNearTo(one)(piece));
+  const nonZero = (of: readonly Piece[]): Piece[] => of.filter(({ units }) => units !== 0);
+  return pieces.some((piece) => {
+    const isLike = ({ side, currency }: Piece): boolean => side === piece.side && currency === piece.currency;
+    const isFee = (other: Piece): boolean => {
+      const [own, ledger] = piece.side === 'book' ? [piece, other] : [other, piece];
+      const fee = own.units - ledger.units;
+      return (
+        Math.sign(own.units) === Math.sign(ledger.units) &&
+        fee > 0 &&
+        fee <= (rules.tolerances.get(piece.currency) ?? -1)
+      );
+    };
+    const candidates = across(piece);
+    const amongThese = nonZero(candidates).length;
+    if (
+      rules.rules.includes('tolerance') &&
+      amongThese > 0 &&
+      amongThese <= CANDIDATES_MAX &&
+      candidates.some(isFee)
+    )
+      return true;
+    if (!rules.rules.includes('sum') || piece.units === 0) return false;
+    const ofDay = paired.filter((other) => isLike(other) && other.day === piece.day).length;
+    return (
+      completes(piece.units, nonZero(candidates), {
+        from: 2,
+        to: rules.sumEntriesMax,
+        among: ofDay,
+        divisor: 0,
+      }) ||
+      nonZero(candidates).some((target) => {
+        const others = nonZero(across(target));
+        const among = paired.filter((other) => isLike(other) && isNearTo(target)(other)).length;
+        const sizes = { from: 1, to: rules.sumEntriesMax - 1, among, divisor: Math.abs(target.units) };
+        return completes(target.units - piece.units, others, sizes);
+      })
+    );
+  });
+}
+
+function completes(
+  lacking: number,
+  candidates: readonly Piece[],
+  {
+    from,
+    to,
+    among,
+    divisor,
+  }: { readonly from: number; readonly to: number; readonly among: number; readonly divisor: number },
+): boolean {
+  if (candidates.length === 0 || candidates.length > CANDIDATES_MAX) return false;
+  const step = candidates.reduce((common, { units }) => gcd(common, Math.abs(units)), divisor);
+  const sums = candidates.reduce((spread, { units }) => spread + Math.abs(units), 0) / step;
+  let tried = 0;
+  for (let size = from; size <= to; size += 1) {
+    tried += choose(candidates.length, size);
+    if (tried > WAYS_MAX || tried * among * SUMS_A_WAY > sums) return false;
+    if (subsetsOf(candidates, lacking, size, size).length > 0) return true;
+  }
+  return false;
+}
+
+const choose = (of: number, size: number): number =>
+  size === 0 ? 1 : (choose(of - 1, size - 1) * of) / size;
 
 const ORDER: readonly MatchRule[] = ['reference', 'same-day', 'near-day', 'sum', 'tolerance'];
 
@@ -199,12 +295,12 @@ function isChance(size: number, candidates: readonly Piece[], target: Piece): bo
 
 const gcd = (a: number, b: number): number => (b === 0 ? a : gcd(b, a % b));
 
-/** Every subset of two to `most` of the entries that has the sum. Each one is tried. */
-function subsetsOf(pieces: readonly Piece[], sum: number, most: number): Piece[][] {
+/** Every subset of `least` to `most` of the entries that has the sum. Each one is tried. */
+function subsetsOf(pieces: readonly Piece[], sum: number, most: number, least = 2): Piece[][] {
   const found: Piece[][] = [];
   const chosen: Piece[] = [];
   const visit = (from: number, left: number): void => {
-    if (left === 0 && chosen.length > 1) found.push([...chosen]);
+    if (left === 0 && chosen.length >= least) found.push([...chosen]);
     if (chosen.length === most) return;
     for (let at = from; at < pieces.length; at += 1) {
       chosen.push(pieces[at]!);
