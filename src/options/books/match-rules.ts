@@ -111,7 +111,7 @@ const PAIRS_MADE: readonly RawBuilder<unknown>[] = [
 const openRows = (scope: Scope): readonly RawBuilder<unknown>[] => [
   sql`CREATE TEMPORARY TABLE bk_open ON COMMIT DROP AS
     SELECT id, is_book, currency, day, amount,
-      CASE WHEN is_book THEN count(*) FILTER (WHERE NOT is_book) OVER near ELSE count(*) FILTER (WHERE is_book) OVER near END > 0 AS has_equal
+      CASE WHEN is_book THEN count(*) FILTER (WHERE NOT is_book) OVER near ELSE count(*) FILTER (WHERE is_book) OVER near END > 0 AS has_other
     FROM bk_row WHERE ${isLeft(scope)} WINDOW near AS ${near(scope.days)}`,
   sql`CREATE UNIQUE INDEX ON bk_open (id)`,
   sql`CREATE INDEX ON bk_open (currency, is_book, day, amount)`,
@@ -147,9 +147,11 @@ interface SumWindow {
   /** Entries in pairs of equal amounts: of the day and side, and of the other side within the days. */
   readonly pairs: number;
   readonly pairsNear: number;
-  readonly targets: readonly (readonly [id: number, amount: string])[];
-  readonly candidates: readonly (readonly [id: number, amount: string])[];
+  readonly targets: readonly WindowRow[];
+  readonly candidates: readonly WindowRow[];
 }
+type WindowRow = readonly [id: number, amount: string, hasOther: boolean];
+const isUnexplained = ([, , hasOther]: WindowRow): boolean => !hasOther;
 
 /** The windows that satisfy a condition and can be searched, in parts. */
 async function* sumWindows(
@@ -160,9 +162,9 @@ async function* sumWindows(
   for (let offset = 0, windows: SumWindow[]; ; offset += WINDOWS_AT_ONCE) {
     windows = await rowsOf(trx)<SumWindow>`
       SELECT currency, day, is_book AS "isBook", pairs::int, pairs_near::int AS "pairsNear",
-        (SELECT coalesce(json_agg(json_build_array(id, amount::text)), '[]') FROM bk_open AS target
+        (SELECT coalesce(json_agg(json_build_array(id, amount::text, has_other)), '[]') FROM bk_open AS target
           WHERE (target.currency, target.day, target.is_book) = (win.currency, win.day, win.is_book) AND amount <> 0) AS targets,
-        (SELECT json_agg(json_build_array(id, amount::text)) FROM bk_open AS one WHERE (one.currency, one.is_book) =
+        (SELECT json_agg(json_build_array(id, amount::text, has_other)) FROM bk_open AS one WHERE (one.currency, one.is_book) =
           (win.currency, NOT win.is_book) AND one.day BETWEEN win.day - ${days}::int AND win.day + ${days}::int AND amount <> 0) AS candidates
       FROM bk_window AS win WHERE candidates BETWEEN 1 AND ${SUM_CANDIDATES_MAX} AND ${isChosen}
       ORDER BY currency, day, is_book LIMIT ${WINDOWS_AT_ONCE} OFFSET ${offset}`;
@@ -207,7 +209,7 @@ const certainSums = (days: number): RawBuilder<unknown> => sql`
     SELECT number FROM (SELECT *, count(*) OVER (PARTITION BY row_id) AS solutions FROM bk_solution) AS counted
     JOIN bk_open ON bk_open.id = counted.row_id
     GROUP BY number
-    HAVING max(solutions) = 1 AND NOT bool_or(by_chance) AND NOT bool_or(has_equal)
+    HAVING max(solutions) = 1 AND NOT bool_or(by_chance) AND NOT bool_or(has_other)
       AND NOT bool_or(EXISTS (SELECT FROM bk_window WHERE is_unsearched AND targets > 0 AND (bk_window.currency, bk_window.is_book) =
         (bk_open.currency, NOT bk_open.is_book) AND bk_window.day BETWEEN bk_open.day - ${days}::int AND bk_open.day + ${days}::int)))`;
 
@@ -218,7 +220,7 @@ const edgesOf = (rules: MatchRules, rows: RawBuilder<unknown>, isBook: boolean):
     : sql`other.amount BETWEEN one.amount AND one.amount + tolerance.max`;
   return sql`
     SELECT ${isBook ? sql`one.id AS book_id, other.id AS ledger_id` : sql`other.id AS book_id, one.id AS ledger_id`},
-      one.amount <> other.amount AS differs
+      one.amount <> other.amount AS differs, other.has_other
     FROM ${rows} AS one JOIN ${toleranceRows(rules)} ON tolerance.currency = one.currency
     CROSS JOIN generate_series(-${sql.lit(rules.days)}, ${sql.lit(rules.days)}) AS apart (days)
     JOIN bk_open AS other ON (other.currency, other.is_book, other.day) = (one.currency, ${!isBook}, one.day + apart.days) AND ${within}
@@ -228,14 +230,13 @@ const edgesOf = (rules: MatchRules, rows: RawBuilder<unknown>, isBook: boolean):
 
 /** One and one within the days and the tolerance, on the side of a fee, where neither has another candidate. */
 const byTolerance = (rules: MatchRules): RawBuilder<unknown> => {
-  const rows = sql`(SELECT * FROM bk_open WHERE NOT has_equal)`;
+  const rows = sql`(SELECT * FROM bk_open WHERE NOT has_other)`;
   return sql`INSERT INTO bk_made
     SELECT unnest(ARRAY[ledger_id, book_id]), ledger_id, 'tolerance' FROM (
       SELECT *, count(*) OVER (PARTITION BY book_id) AS of_book, count(*) OVER (PARTITION BY ledger_id) AS of_ledger
       FROM (${edgesOf(rules, rows, true)} UNION ${edgesOf(rules, rows, false)}) AS edge
     ) AS edge
-    WHERE (of_book, of_ledger) = (1, 1) AND differs
-      AND NOT EXISTS (SELECT FROM bk_open WHERE id IN (ledger_id, book_id) AND has_equal)
+    WHERE (of_book, of_ledger) = (1, 1) AND differs AND NOT has_other
       AND NOT EXISTS (SELECT FROM bk_solution WHERE row_id IN (ledger_id, book_id))`;
 };
 
@@ -244,10 +245,13 @@ async function seekCompletions(trx: Trx, { days, sumEntriesMax: entriesMax }: Ma
   const isSearched = sql`(pairs > 0 AND candidates > 1 OR pairs_near > 0 AND targets > 0)`;
   for await (const part of sumWindows(trx, days, isSearched)) {
     const sought = part.flatMap(({ currency, day, isBook, targets, candidates, pairs, pairsNear }) => {
-      const amounts = candidates.map(([, amount]) => amount);
-      const asOne = completions(null, amounts, { entriesMax, among: pairs });
-      const asOneOfMany = targets.flatMap(([, target]) =>
-        completions(target, amounts, { entriesMax, among: pairsNear }),
+      const amountsOf = (rows: typeof targets): string[] => rows.map(([, amount]) => amount);
+      const asOne = completions(null, amountsOf(candidates.filter(isUnexplained)), {
+        entriesMax,
+        among: pairs,
+      });
+      const asOneOfMany = amountsOf(targets.filter(isUnexplained)).flatMap((target) =>
+        completions(target, amountsOf(candidates), { entriesMax, among: pairsNear }),
       );
       return [
         ...asOne.map((amount) => [currency, isBook, day, 0, amount]),
@@ -272,6 +276,7 @@ async function giveUpPairs({ trx, days }: Scope, rules: MatchRules): Promise<voi
   await run(
     trx,
     sql`DELETE FROM bk_open USING bk_made WHERE row_id = id`,
+    sql`UPDATE bk_open SET has_other = true WHERE id IN (SELECT row_id FROM bk_solution)`,
     sql`ANALYZE bk_open`,
     sql`DROP TABLE bk_window`,
     windows(days),
@@ -283,8 +288,10 @@ async function giveUpPairs({ trx, days }: Scope, rules: MatchRules): Promise<voi
     WHERE candidates BETWEEN 1 AND ${SUM_CANDIDATES_MAX})`;
   if (rules.rules.includes('tolerance'))
     await sql`INSERT INTO bk_given_up
-      SELECT book_id FROM (${edgesOf(rules, searched, true)}) AS edge WHERE differs
-      UNION SELECT ledger_id FROM (${edgesOf(rules, searched, false)}) AS edge WHERE differs`.execute(trx);
+      SELECT book_id FROM (${edgesOf(rules, searched, true)}) AS edge WHERE differs AND NOT has_other
+      UNION SELECT ledger_id FROM (${edgesOf(rules, searched, false)}) AS edge WHERE differs AND NOT has_other`.execute(
+      trx,
+    );
   await sql`DELETE FROM bk_made WHERE group_id IN (SELECT group_id FROM bk_paired JOIN bk_given_up ON row_id = id)`.execute(
     trx,
   );

@@ -79,6 +79,7 @@ export function completions(
   amounts: readonly string[],
   { entriesMax, among }: { readonly entriesMax: number; readonly among: number },
 ): string[] {
+  if (amounts.length === 0 || among === 0) return [];
   const scale = Math.max(...[target ?? '0', ...amounts].map(decimalsOf));
   const goal = toScaled(target ?? '0', scale);
   const values = amounts.map((amount) => toScaled(amount, scale));
@@ -86,7 +87,7 @@ export function completions(
   const sums = possibleSums(goal, values);
   const found: bigint[] = [];
   let subsets: Subsets = [{ places: [], sum: 0n }];
-  for (let size = 1; size <= largest && among > 0; size++) {
+  for (let size = 1; size <= largest; size++) {
     subsets = larger(subsets, values);
     if (size < smallest) continue;
     const tried = found.length + subsets.length;

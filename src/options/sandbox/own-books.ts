@@ -81,6 +81,7 @@ export function ownBook(entries: readonly BookedEntry[], options: OwnBookOptions
   const used = new Set<string>();
   const rows: OwnRow[] = [];
   const truth: Truth[] = [];
+  const withoutPartners: Alone[] = [];
   const write: Write = (entry, { units = entry.units, days = 0, of = [] } = {}) => {
     const number = `OWN-${String(rows.length + 1).padStart(6, '0')}`;
     rows.push({
@@ -102,10 +103,60 @@ export function ownBook(entries: readonly BookedEntry[], options: OwnBookOptions
     for (const one of [entry, ...later]) used.add(one.batchNo);
     const isNamed = random() < options.references;
     const prices = pricesOf.get(entry.currency) ?? [];
-    truth.push(...recorded({ entry, later, fault, isNamed, prices, options, random, write }));
+    const recording = { entry, later, isNamed, prices, options, random, write };
+    const before = rows.length;
+    let drawnTruths = recorded({ ...recording, fault });
+    let alone = withoutPartner(drawnTruths, entry, rows.slice(before), options.zone);
+    if (alone.some((one) => withoutPartners.some((other) => mayBeOne(one, other)))) {
+      rows.length = before;
+      drawnTruths = recorded({ ...recording, fault: 'none' });
+      alone = [];
+    }
+    withoutPartners.push(...alone);
+    truth.push(...drawnTruths);
   });
   return { rows, truth };
 }
+
+/** Faults that leave a row or an entry without a counterpart of its amount near it. */
+const ALONE: readonly Truth['fault'][] = ['missing', 'unpaid', 'doubled', 'swapped', 'late', 'amended'];
+const ALONE_DAYS = LATE_DAYS_MAX + 1;
+
+interface Alone {
+  readonly side: 'ledger' | 'book';
+  readonly price: string;
+  readonly ms: number;
+}
+
+/**
+ * A row without an entry and an entry without a row, of one price and about one day, are in every respect a row with its entry: no one
+ * who has only both sides can know that these are two faults. So there are none.
+ */
+const mayBeOne = (a: Alone, b: Alone): boolean =>
+  a.side !== b.side && a.price === b.price && Math.abs(a.ms - b.ms) <= ALONE_DAYS * DAY_MS;
+
+const withoutPartner = (
+  truths: readonly Truth[],
+  { currency, units, bookedMs }: BookedEntry,
+  rows: readonly OwnRow[],
+  zone: string,
+): Alone[] =>
+  truths
+    .filter(({ fault }) => ALONE.includes(fault))
+    .flatMap((truth): Alone[] => [
+      ...truth.entries.map((): Alone => ({
+        side: 'ledger',
+        price: `${currency} ${fromScaled(units, minorUnitsOf(currency))}`,
+        ms: Date.parse(`${localTime(bookedMs, 0, zone).replace(' ', 'T')}Z`),
+      })),
+      ...rows
+        .filter(({ number }) => truth.rows.includes(number))
+        .map((row): Alone => ({
+          side: 'book',
+          price: `${row.currency} ${row.amount}`,
+          ms: Date.parse(`${row.booked.replace(' ', 'T')}Z`),
+        })),
+    ]);
 
 /** Adds a row of the entry's day, and returns its number. `of`: the batch numbers that its reference has. */
 type Write = (

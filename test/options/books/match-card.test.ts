@@ -30,10 +30,7 @@ describe('made-up books with known faults', () => {
         const withAnswer = truths.filter(({ hasAnswer }) => hasAnswer);
         expect(withAnswer.length).toBeGreaterThan(20 * books);
         expect(withAnswer.every(({ ending }) => ending === 'matched')).toBe(true);
-        // What no rule can know: two faults that together are the very amount.
-        const unlucky = played.flatMap(({ coincidences }) => coincidences);
-        expect(truths.filter(({ ending }) => ending === 'wrong').length > 0).toBe(unlucky.length > 0);
-        expect(unlucky.length).toBeLessThan(0.002 * truths.length);
+        expect(truths.filter(({ ending }) => ending === 'wrong')).toEqual([]);
         expect(cardText(played)).toMatch(/all +\d+/);
       },
     );

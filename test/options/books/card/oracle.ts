@@ -63,8 +63,20 @@ export function answersOf(given: readonly Piece[], rules: OracleRules, startsOn 
       take(rule, FINDERS[rule]([...left, ...inSums], rules));
     } else take(rule, FINDERS[rule](left, rules));
   }
-  const certain = answers.filter((answer) => !isExplainedOtherwise(answer, { answers, left, rules }));
+  const about = { answers, left, lonely: lonelyOf(left, answers, rules), rules };
+  const certain = answers.filter((answer) => !isExplainedOtherwise(answer, about));
   return certain.filter((answer) => answer.pieces.some(({ day }) => day >= startsOn));
+}
+
+/** Of the entries that are left, those that fit nowhere: none of the other side has their amount, and no sum has them. */
+function lonelyOf(left: readonly Piece[], answers: readonly Answer[], rules: OracleRules): Set<Piece> {
+  const matchedLate = answers
+    .filter(({ rule }) => rule === 'sum' || rule === 'tolerance')
+    .flatMap(({ pieces }) => pieces);
+  const unlike = [...left, ...matchedLate];
+  const { solutions } = rules.rules.includes('sum') ? solutionsOf(unlike, rules) : { solutions: [] };
+  const held = new Set(solutions.flatMap(({ group }) => group));
+  return new Set(left.filter((piece) => !held.has(piece) && !hasPartner(piece, unlike, rules)));
 }
 
 /** Sums that a pair's entry completes are sought in so many ways at most, and are believed where so many more sums are possible. */
@@ -77,11 +89,12 @@ function isExplainedOtherwise(
   about: {
     readonly answers: readonly Answer[];
     readonly left: readonly Piece[];
+    readonly lonely: ReadonlySet<Piece>;
     readonly rules: OracleRules;
   },
 ): boolean {
   if (rule !== 'same-day' && rule !== 'near-day') return false;
-  const { answers, left, rules } = about;
+  const { answers, left, lonely, rules } = about;
   const paired = answers
     .filter((answer) => answer.rule === 'same-day' || answer.rule === 'near-day')
     .flatMap((answer) => answer.pieces)
@@ -107,37 +120,35 @@ function isExplainedOtherwise(
       rules.rules.includes('tolerance') &&
       amongThese > 0 &&
       amongThese <= CANDIDATES_MAX &&
-      candidates.some(isFee)
+      candidates.some((other) => lonely.has(other) && isFee(other))
     )
       return true;
     if (!rules.rules.includes('sum') || piece.units === 0) return false;
     const ofDay = paired.filter((other) => isLike(other) && other.day === piece.day).length;
+    const unexplained = nonZero(candidates).filter((other) => lonely.has(other));
+    const asOne = { from: 2, to: rules.sumEntriesMax, among: ofDay, divisor: 0 };
     return (
-      completes(piece.units, nonZero(candidates), {
-        from: 2,
-        to: rules.sumEntriesMax,
-        among: ofDay,
-        divisor: 0,
-      }) ||
-      nonZero(candidates).some((target) => {
-        const others = nonZero(across(target));
+      (amongThese <= CANDIDATES_MAX && completes(piece.units, unexplained, asOne)) ||
+      unexplained.some((target) => {
         const among = paired.filter((other) => isLike(other) && isNearTo(target)(other)).length;
-        const sizes = { from: 1, to: rules.sumEntriesMax - 1, among, divisor: Math.abs(target.units) };
-        return completes(target.units - piece.units, others, sizes);
+        const asOneOfMany = { from: 1, to: rules.sumEntriesMax - 1, among, divisor: Math.abs(target.units) };
+        return completes(target.units - piece.units, nonZero(across(target)), asOneOfMany);
       })
     );
   });
 }
 
+interface Ways {
+  readonly from: number;
+  readonly to: number;
+  readonly among: number;
+  readonly divisor: number;
+}
+
 function completes(
   lacking: number,
   candidates: readonly Piece[],
-  {
-    from,
-    to,
-    among,
-    divisor,
-  }: { readonly from: number; readonly to: number; readonly among: number; readonly divisor: number },
+  { from, to, among, divisor }: Ways,
 ): boolean {
   if (candidates.length === 0 || candidates.length > CANDIDATES_MAX) return false;
   const step = candidates.reduce((common, { units }) => gcd(common, Math.abs(units)), divisor);

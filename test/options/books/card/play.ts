@@ -71,7 +71,9 @@ export async function judged(db: Db, one: Case): Promise<Omit<Played, 'seed' | '
   const matches = await matchesOf(db, merchantNo);
   const pieces = piecesOf(one);
   const answers = new Set(
-    answersOf(pieces, oracleRules(one)).map((answer) => textOf(answer.pieces.map(({ number }) => number))),
+    answersOf(pieces, oracleRules(one), startOf(pieces)).map((answer) =>
+      textOf(answer.pieces.map(({ number }) => number)),
+    ),
   );
   const found = new Set(matches.map(({ numbers }) => textOf(numbers)));
   const true_ = new Set(book.truth.map(({ rows, entries }) => textOf([...rows, ...entries])));
@@ -109,6 +111,10 @@ export async function judged(db: Db, one: Case): Promise<Omit<Played, 'seed' | '
       })),
   };
 }
+
+/** The first day of the book. */
+const startOf = (pieces: readonly Piece[]): number =>
+  Math.min(...pieces.filter(({ side }) => side === 'book').map(({ day }) => day));
 
 async function importOwn(db: Db, { merchantNo, zone, book }: Case): Promise<void> {
   const mapping = readMapping(ownBookMap(merchantNo, zone), 'own-books.yaml');
@@ -153,7 +159,10 @@ async function figureProblems(
   const matchOf = new Map(matches.flatMap((match) => match.numbers.map((number) => [number, match])));
   const dayTextOf = (day: number): string => dayOf(day * 86_400_000, 'UTC');
   for (const currency of rules.tolerances.keys()) {
-    const own = pieces.filter((piece) => piece.currency === currency);
+    const start = startOf(pieces);
+    const own = pieces.filter(
+      (piece) => piece.currency === currency && (piece.day >= start || matchOf.has(piece.number)),
+    );
     if (own.length === 0) continue;
     const days = own.map(({ day }) => day);
     const first = Math.min(...days);
