@@ -11,7 +11,7 @@ const SOLUTIONS_MAX = 200;
 /** A sum is believed if fewer than one in so many searches would find one by chance. */
 const CHANCE = 10_000n;
 /** A pair is given up for a sum if fewer than one in so many searches would find one by chance. */
-const COMPLETION_CHANCE = 100n;
+const COMPLETION_CHANCE = 10n;
 /** Most sums that are tried to give up pairs, of one entry or day. */
 const COMPLETIONS_MAX = 1_000;
 
@@ -71,30 +71,55 @@ const larger = (subsets: Subsets, values: readonly bigint[]): Subsets =>
   );
 
 /**
- * The amounts that would make a sum with several of these: the sum itself (`target` is null), or what the target still lacks. Larger
- * sums are left out where so many would be tried that one of the amounts that they are sought `among` agrees by chance.
+ * The amounts that would make a sum with several of these, all of one sign: the sum itself (`target` is null), or what the target still
+ * lacks. The smallest amounts are tried first, and no more than chance allows among the `among` entries that are compared.
  */
 export function completions(
   target: string | null,
   amounts: readonly string[],
   { entriesMax, among }: { readonly entriesMax: number; readonly among: number },
 ): string[] {
-  if (amounts.length === 0 || among === 0) return [];
   const scale = Math.max(...[target ?? '0', ...amounts].map(decimalsOf));
   const goal = toScaled(target ?? '0', scale);
   const values = amounts.map((amount) => toScaled(amount, scale));
-  const [smallest, largest] = target === null ? [2, entriesMax] : [1, entriesMax - 1];
-  const sums = possibleSums(goal, values);
-  const found: bigint[] = [];
-  let subsets: Subsets = [{ places: [], sum: 0n }];
-  for (let size = 1; size <= largest; size++) {
-    subsets = larger(subsets, values);
-    if (size < smallest) continue;
-    const tried = found.length + subsets.length;
-    if (tried > COMPLETIONS_MAX || BigInt(tried * among) * COMPLETION_CHANCE > sums) break;
-    found.push(...subsets.map(({ sum }) => (target === null ? sum : goal - sum)));
-  }
-  return found.map((value) => fromScaled(value, scale));
+  const found = [1n, -1n].flatMap((sign) => {
+    const ofSign = values.filter(
+      (value) => value * sign > 0n && (target === null || value * sign < goal * sign),
+    );
+    const [least, most] = target === null ? [2, entriesMax] : [1, entriesMax - 1];
+    return sumsOfSome(
+      ofSign.toSorted((a, b) => Number((a - b) * sign)),
+      { goal, least, most, among },
+    );
+  });
+  return found.map((sum) => fromScaled(target === null ? sum : goal - sum, scale));
+}
+
+/** The sums of some of these values, which ascend, for as long as less of them are tried than chance allows. */
+function sumsOfSome(
+  values: readonly bigint[],
+  {
+    goal,
+    least,
+    most,
+    among,
+  }: { readonly goal: bigint; readonly least: number; readonly most: number; readonly among: number },
+): bigint[] {
+  const sums: bigint[] = [];
+  values.forEach((largest, place) => {
+    const smaller = values.slice(0, place);
+    const possible = possibleSums(goal, [...smaller, largest]);
+    let subsets: Subsets = [{ places: [], sum: 0n }];
+    for (let size = 1; size <= most && subsets.length > 0; size++) {
+      if (size >= least) {
+        const tried = sums.length + subsets.length;
+        if (tried > COMPLETIONS_MAX || BigInt(tried * among) * COMPLETION_CHANCE > possible) return;
+        sums.push(...subsets.map(({ sum }) => sum + largest));
+      }
+      subsets = larger(subsets, smaller);
+    }
+  });
+  return sums;
 }
 
 /** As many sums are possible as the amounts have steps, of the largest step that divides them and the target. */

@@ -81,7 +81,7 @@ function lonelyOf(left: readonly Piece[], answers: readonly Answer[], rules: Ora
 
 /** Sums that a pair's entry completes are sought in so many ways at most, and are believed where so many more sums are possible. */
 const WAYS_MAX = 1_000;
-const SUMS_A_WAY = 100;
+const SUMS_A_WAY = 10;
 
 /** Whether an entry of a pair of equal amounts is, with what no rule matched, a sum or an amount before a fee. */
 function isExplainedOtherwise(
@@ -126,13 +126,28 @@ function isExplainedOtherwise(
     if (!rules.rules.includes('sum') || piece.units === 0) return false;
     const ofDay = paired.filter((other) => isLike(other) && other.day === piece.day).length;
     const unexplained = nonZero(candidates).filter((other) => lonely.has(other));
-    const asOne = { from: 2, to: rules.sumEntriesMax, among: ofDay, divisor: 0 };
+    const asOne = {
+      from: 2,
+      to: rules.sumEntriesMax,
+      among: ofDay,
+      target: Infinity,
+      sign: Math.sign(piece.units),
+    };
     return (
       (amongThese <= CANDIDATES_MAX && completes(piece.units, unexplained, asOne)) ||
       unexplained.some((target) => {
         const among = paired.filter((other) => isLike(other) && isNearTo(target)(other)).length;
-        const asOneOfMany = { from: 1, to: rules.sumEntriesMax - 1, among, divisor: Math.abs(target.units) };
-        return completes(target.units - piece.units, nonZero(across(target)), asOneOfMany);
+        const asOneOfMany = {
+          from: 1,
+          to: rules.sumEntriesMax - 1,
+          among,
+          target: Math.abs(target.units),
+          sign: Math.sign(target.units),
+        };
+        return (
+          nonZero(across(target)).length <= CANDIDATES_MAX &&
+          completes(target.units - piece.units, nonZero(across(target)), asOneOfMany)
+        );
       })
     );
   });
@@ -142,24 +157,35 @@ interface Ways {
   readonly from: number;
   readonly to: number;
   readonly among: number;
-  readonly divisor: number;
+  /** The size of what the candidates are a part of; `Infinity` if they are all of it. */
+  readonly target: number;
+  readonly sign: number;
 }
 
+/** Whether some of the candidates, all of one sign, add up to it; the smallest are tried first. */
 function completes(
   lacking: number,
   candidates: readonly Piece[],
-  { from, to, among, divisor }: Ways,
+  { from, to, among, target, sign }: Ways,
 ): boolean {
-  if (candidates.length === 0 || candidates.length > CANDIDATES_MAX) return false;
-  const step = candidates.reduce((common, { units }) => gcd(common, Math.abs(units)), divisor);
-  const sums = candidates.reduce((spread, { units }) => spread + Math.abs(units), 0) / step;
+  const sizes = candidates
+    .map(({ units }) => units * sign)
+    .filter((units) => units > 0 && units < target)
+    .sort((a, b) => a - b);
   let tried = 0;
-  for (let size = from; size <= to; size += 1) {
-    tried += choose(candidates.length, size);
-    if (tried > WAYS_MAX || tried * among * SUMS_A_WAY > sums) return false;
-    if (subsetsOf(candidates, lacking, size, size).length > 0) return true;
-  }
-  return false;
+  return sizes.some((largest, at) => {
+    const smaller = sizes.slice(0, at);
+    const step = [...smaller, largest].reduce(gcd, target === Infinity ? 0 : target);
+    const sums = [...smaller, largest].reduce((sum, units) => sum + units, 0) / step;
+    for (let size = from; size <= Math.min(to, at + 1); size += 1) {
+      const ways = choose(at, size - 1);
+      if (tried + ways > WAYS_MAX || (tried + ways) * among * SUMS_A_WAY > sums) return false;
+      tried += ways;
+      const pieces = smaller.map((units) => ({ units }) as Piece);
+      if (subsetsOf(pieces, lacking * sign - largest, size - 1, size - 1).length > 0) return true;
+    }
+    return false;
+  });
 }
 
 const choose = (of: number, size: number): number =>
