@@ -30,7 +30,7 @@ const NOTE_MAX = 1_000;
 const TYPE = /^[\p{L}\p{N}][\p{L}\p{N} _-]{0,49}$/u;
 
 /** A decision that cannot be made as things are; nothing was changed. */
-export class DecisionRefused extends ExpectedError {
+class DecisionRefused extends ExpectedError {
   override readonly name = 'DecisionRefused';
   readonly exitCode = EXIT.usage;
 }

@@ -66,7 +66,7 @@ async function report(flags: ReportFlags, self: Command): Promise<void> {
       return null;
     }
     const changed = accounts.filter(({ isChanged }) => isChanged).map(({ currency }) => currency);
-    const columns = FIGURES.map(([name, key]) => [
+    const columns = FIGURES.map(([name, key]): [string, (row: Row) => string] => [
       `>${name.replaceAll('_', ' ')}`,
       (row: Row) => grouped(row[key]),
     ]);

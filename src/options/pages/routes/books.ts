@@ -141,7 +141,7 @@ const isWaiting = (match: DecidedMatch | null): boolean =>
 
 /** One, or one for each proposal that is answered. Throws `PageRefusal` for what no form of ours sends. */
 function decisionsIn({ field, fields }: Asked, { merchantNo }: Account): Decision[] {
-  const step = field('step');
+  const step = field('step') ?? '';
   const type = field('type')?.trim() || null;
   switch (step) {
     case 'accept':
