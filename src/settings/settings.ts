@@ -117,6 +117,8 @@ export interface Settings extends Readonly<Pick<SettingsDocument['daybook'], (ty
   readonly databaseUrl: string | null;
   /** How many connections a process opens at most for its work. The embedded database has one. */
   readonly connectionsMax: number;
+  /** Set by the process itself (`DatabaseSettings`). */
+  readonly plansOnce?: boolean;
   /** `file://` or `s3://`. */
   readonly statementsUrl: string;
   /** Null means path style if an endpoint is set. */

@@ -38,8 +38,11 @@ const namesOf = async (db: ServerDatabase['db']) => {
   return rows.map(({ name }) => name);
 };
 
-async function opened(url: string) {
-  const database = await openDatabase({ databaseUrl: url, dataDir: '' });
+async function opened(
+  url: string,
+  more: { readonly plansOnce?: true; readonly connectionsMax?: number } = {},
+) {
+  const database = await openDatabase({ databaseUrl: url, dataDir: '', ...more });
   onTestFinished(database.close);
   return database.db;
 }
@@ -66,6 +69,26 @@ it('a pooler tells a process number of its own: nothing is kept, as each transac
     expect((await sql<{ n: number }>`SELECT ${n}::int AS n`.execute(db)).rows).toEqual([{ n }]);
   }
   expect(await namesOf(db)).toEqual([]);
+});
+
+it('a process of one merchant at a time plans a statement once, over indexes, though its table has no statistics', async () => {
+  await sql`CREATE TABLE planned (id int PRIMARY KEY)`.execute(direct.db);
+  const plansOf = async (more: { readonly plansOnce?: true }) => {
+    const db = await opened(direct.url, { connectionsMax: 1, ...more });
+    const ask = () =>
+      sql`SELECT planned.id FROM unnest(${'{7}'}::int[]) AS asked (id) JOIN planned USING (id)`.execute(db);
+    for (let time = 1; time <= 22; time += 1) await ask();
+    const { rows } = await sql`
+      SELECT generic_plans > 0 AS generic, custom_plans > 0 AS custom FROM pg_prepared_statements
+      WHERE statement LIKE '%AS asked%'`.execute(db);
+    const { rows: shown } = await sql<Record<string, string>>`
+      EXPLAIN SELECT planned.id FROM unnest('{7}'::int[]) AS asked (id) JOIN planned USING (id)`.execute(db);
+    return { kept: rows, plan: shown.map((row) => row['QUERY PLAN']!).join() };
+  };
+  expect((await plansOf({})).kept).toEqual([{ generic: false, custom: true }]);
+  const { kept, plan } = await plansOf({ plansOnce: true });
+  expect(kept).toEqual([{ generic: true, custom: false }]);
+  expect(plan).not.toContain('Seq Scan on planned');
 });
 
 it('a migration changes what a kept statement answers with: it is asked again on a new connection', async () => {

@@ -8,6 +8,12 @@ import { LANES, type Lane, type MerchantJob, type Queue } from './queue.ts';
 
 const ASK_EVERY_MS = 300;
 const MAINTENANCE_EVERY_MS = 10_000;
+/** Of a worker's time, at most this part goes into it: it reads all that waits. */
+const MAINTENANCE_SHARE = 1 / 20;
+
+/** How long it rests after it took so long. */
+export const maintenancePauseMs = (tookMs: number): number =>
+  Math.max(MAINTENANCE_EVERY_MS, tookMs / MAINTENANCE_SHARE);
 /** A stopping worker may finish its jobs within this time. The others go back to the queue. */
 const FINISH_WITHIN_MS = 10_000;
 
@@ -46,13 +52,15 @@ export async function keepWorking<Result>(queue: Queue, options: WorkerOptions<R
     });
     atWork.add(working);
   };
-  let maintainedMs = -Infinity;
+  let maintainFromMs = -Infinity;
   try {
     while (!signal.aborted && !refused.signal.aborted) {
       try {
-        if (performance.now() - maintainedMs >= MAINTENANCE_EVERY_MS) {
+        const beganMs = performance.now();
+        if (beganMs >= maintainFromMs) {
           await endAbandoned();
-          maintainedMs = performance.now();
+          const endedMs = performance.now();
+          maintainFromMs = endedMs + maintenancePauseMs(endedMs - beganMs);
         }
         const jobs = await take(queue, placesFor(atOnce, held));
         jobs.forEach(begin);

@@ -66,8 +66,13 @@ const PLAN_OUTDATED = '0A000';
 /** The server does not know a name, or knows it already: there is a pooler in between after all. */
 const NAMES_UNSURE = ['26000', '42P05'];
 
+interface PoolOptions extends DatabaseWaits {
+  /** Plans a statement that comes again once for its connection (`PLANS_ONCE`). */
+  readonly plansOnce?: boolean;
+}
+
 /** Creates the pool. It connects on first use, and sets `SESSION_SETTINGS` on each connection. */
-export function createPool(config: pg.PoolConfig, waits: DatabaseWaits): pg.Pool {
+export function createPool(config: pg.PoolConfig, waits: PoolOptions): pg.Pool {
   const pool = new pg.Pool({
     ...config,
     Client: clientClass(waits),
@@ -92,8 +97,14 @@ const uncrowded = (connect: () => Promise<pg.PoolClient>): Promise<pg.PoolClient
 
 const ASK_PROCESS = 'SELECT pg_backend_pid() AS pid';
 
+/**
+ * For a process whose statements are about one merchant each: planning one anew costs several times what carrying it out does. A plan
+ * that was made while a table had no statistics would read all of it, if it were not for indexes.
+ */
+const PLANS_ONCE = 'SET plan_cache_mode TO force_generic_plan; SET enable_seqscan TO off';
+
 // The pool waits for this promise, though its type says void.
-const setSession = ({ connectMs }: DatabaseWaits) =>
+const setSession = ({ connectMs, plansOnce = false }: PoolOptions) =>
   (async (client: InstanceType<ReturnType<typeof clientClass>> & { readonly processID: number | null }) => {
     const answer: unknown = await inTime(client, { ms: connectMs }, () =>
       client.query(`${SESSION_SETTINGS}; ${ASK_PROCESS}`),
@@ -101,6 +112,8 @@ const setSession = ({ connectMs }: DatabaseWaits) =>
     // A pooler in between reports a process number of its own at login.
     const [row] = (answer as readonly pg.QueryResult<{ pid: number }>[]).at(-1)!.rows;
     client.isDirect = row?.pid === client.processID;
+    // Elsewhere no statement is kept, and the settings would stay with another one's connection.
+    if (client.isDirect && plansOnce) await inTime(client, { ms: connectMs }, () => client.query(PLANS_ONCE));
   }) as unknown as (client: pg.ClientBase) => void;
 
 /**

@@ -44,6 +44,8 @@ export interface DatabaseSettings {
   readonly allowInsecure?: readonly string[];
   /** Default `POOL_CONNECTIONS_MAX`. The embedded database has one connection. */
   readonly connectionsMax?: number;
+  /** If true, a statement that comes again is planned once for its connection, over indexes, whatever its values are. */
+  readonly plansOnce?: boolean;
   /** Default `DATABASE_WAITS`. */
   readonly waits?: DatabaseWaits;
 }
@@ -65,9 +67,9 @@ export async function openDatabase(
     );
   }
   const waits = settings.waits ?? DATABASE_WAITS;
-  const { connectionsMax = POOL_CONNECTIONS_MAX } = settings;
+  const { connectionsMax = POOL_CONNECTIONS_MAX, plansOnce = false } = settings;
   const program = await lastMigration();
-  const pool = openPool(settings.databaseUrl, { connectionsMax, waits, program });
+  const pool = openPool(settings.databaseUrl, { connectionsMax, plansOnce, waits, program });
   const bounded = boundedPool(pool, waits);
   try {
     assertProtected(settings.databaseUrl, `the database ${placeOf(settings.databaseUrl)}`, settings);
@@ -100,7 +102,14 @@ export async function openDatabase(
 
 function openPool(
   databaseUrl: string,
-  { connectionsMax, waits, program }: { connectionsMax: number; waits: DatabaseWaits; program: string },
+  {
+    connectionsMax,
+    plansOnce,
+    waits,
+    program,
+  }: Required<Pick<DatabaseSettings, 'connectionsMax' | 'plansOnce' | 'waits'>> & {
+    readonly program: string;
+  },
 ): pg.Pool {
   try {
     const config: pg.PoolConfig = {
@@ -112,7 +121,7 @@ function openPool(
       keepAliveInitialDelayMillis: CLIENT_SILENCE_MS,
       types: { getTypeParser: parserOf },
     };
-    return createPool(config, waits);
+    return createPool(config, { ...waits, plansOnce });
   } catch (error) {
     throw openingFailure(databaseUrl, error);
   }

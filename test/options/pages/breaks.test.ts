@@ -261,7 +261,9 @@ async function idsOver(own: ShownPages, path: string): Promise<number[]> {
   const ids: number[] = [];
   for (let next: string | undefined = path; next !== undefined;) {
     const html = await own.html(next);
-    ids.push(...[...html.matchAll(/<th scope="row"><a href="\/breaks\/(\d+)"/g)].map(([, id]) => Number(id)));
+    ids.push(
+      ...[...html.matchAll(/<th scope="row"[^>]*><a href="\/breaks\/(\d+)"/g)].map(([, id]) => Number(id)),
+    );
     next = /href="([^"]*)">Next</.exec(html)?.[1]!.replaceAll('&amp;', '&');
   }
   return ids.sort((a, b) => a - b);

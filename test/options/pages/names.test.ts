@@ -19,7 +19,9 @@ let pages: ShownPages;
 let viewing: ShownPages;
 let foreign: ShownPages;
 beforeAll(async () => {
-  stage = await openPagesStage();
+  stage = await openPagesStage(undefined, [
+    { what: 'malformed', merchant: merchantNo, currency: 'USD', day: '2026-03-05', nth: 7 },
+  ]);
   const as = (person: Person): Access => ({ ...everybody(), personOf: () => person });
   pages = await showPages(stage);
   viewing = await showPages(stage, { access: as({ name: 'Vera', role: 'viewer', merchants: null }) });
@@ -59,6 +61,24 @@ const events = async () =>
       .orderBy('id')
       .execute()
   ).map(({ by_whom, command, subject, note }) => [by_whom, command, subject, note]);
+
+test('work and unreadable entries name the merchant', async () => {
+  const day = { from: BROKEN_DAY, to: BROKEN_DAY };
+  const asked = { form_token: FORM_TOKEN, kind: 'publish', merchant: merchantNo, ...day };
+  const { headers } = await pages.post('/work', asked);
+  const { id } = await stage.app.database.db
+    .selectFrom('quarantined_entry')
+    .select('id')
+    .executeTakeFirstOrThrow();
+  await give(null, { name: 'Acme & Söhne' });
+  const list = `/unreadable?merchant=${merchantNo}`;
+  for (const path of ['/work', headers.get('location')!, '/unreadable', `/unreadable/${id}`])
+    expect(await words(path), path).toContain(`${merchantNo} Acme & Söhne`);
+  expect((await words(`${list}&day=2026-03-01`)).match(/Acme & Söhne/g)).toHaveLength(1);
+  const tomorrow = { from: '2026-03-07', to: '2026-03-07' };
+  const refused = textOf(await (await pages.post('/work', { ...asked, ...tomorrow })).text());
+  expect(refused).toContain(`${merchantNo} Acme & Söhne`);
+});
 
 test('an operator gives names, which stand on each page that shows the merchant, and removes them', async () => {
   const before = await Promise.all(SHOWN.map((path) => pages.html(path)));

@@ -24,12 +24,14 @@ export async function closeMarch({ app }: Stage): Promise<void> {
 /** Four days; the second of USD is broken, the third of KWD was revised the night after. */
 export async function openPagesStage(
   afterFirstNight: (stage: Stage) => Promise<void> = () => Promise.resolve(),
+  planted: NonNullable<Parameters<typeof scenario>[0]>['planted'] = [],
 ): Promise<Stage> {
   const of = { merchant: MERCHANT.merchantNo };
   const stage = await openStage({
     scenario: scenario({
       entriesPerDay: 60,
       planted: [
+        ...planted,
         { what: 'missing', ...of, currency: 'USD', day: BROKEN_DAY, nth: 20 },
         {
           what: 'late',

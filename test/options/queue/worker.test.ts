@@ -12,7 +12,12 @@ import {
   type ClaimedJob,
 } from '../../../src/options/queue/jobs.ts';
 import { RETRY_LIMIT } from '../../../src/options/queue/queue.ts';
-import { type JobEnd, keepWorking, type WorkerOptions } from '../../../src/options/queue/worker.ts';
+import {
+  type JobEnd,
+  keepWorking,
+  maintenancePauseMs,
+  type WorkerOptions,
+} from '../../../src/options/queue/worker.ts';
 import { LeaseHeld } from '../../../src/store/engine/lease.ts';
 import { merchantsOf, queueStage, type QueueStage } from './support.ts';
 
@@ -261,4 +266,8 @@ describe('a job that always fails', () => {
     expect(rest.sent.map(({ merchantNo, runId }) => `${merchantNo} ${runId}`)).toEqual(['M1 2', 'M2 1']);
     expect(rest.kept).toEqual([]);
   });
+});
+
+it('a worker checks what waits every ten seconds, and less often where that takes long', () => {
+  expect([0, 500, 501, 10_000].map(maintenancePauseMs)).toEqual([10_000, 10_000, 10_020, 200_000]);
 });

@@ -7,23 +7,23 @@ import { html, type Html, type Part } from './html.ts';
 import type { Texts } from './texts/en.ts';
 import type { View } from './view.ts';
 
-/** The cells of a column, by what it holds. What begins with `name` names the row. */
-const CELLS = {
-  text: (content: Part) => html`<td>${content}</td>`,
-  number: (content: Part) => html`<td class="n">${content}</td>`,
+/** The class of a column's cells, by what it holds. What begins with `name` names the row. */
+const CLASSES = {
+  text: '',
+  number: 'n',
   /** Never broken into lines. */
-  line: (content: Part) => html`<td class="t">${content}</td>`,
+  line: 't',
   /** Sentences. */
-  wide: (content: Part) => html`<td class="w">${content}</td>`,
-  state: (content: Part) => html`<td class="state">${content}</td>`,
-  listed: (content: Part) => html`<td class="listed">${content}</td>`,
-  name: (content: Part) => html`<th scope="row">${content}</th>`,
-  nameNumber: (content: Part) => html`<th scope="row" class="n">${content}</th>`,
-  nameLine: (content: Part) => html`<th scope="row" class="t">${content}</th>`,
+  wide: 'w',
+  state: 'state',
+  listed: 'listed',
+  name: '',
+  nameNumber: 'n',
+  nameLine: 't',
   /** The number of an entry, which may be long. */
-  nameId: (content: Part) => html`<th scope="row" class="id">${content}</th>`,
+  nameId: 'id',
 } as const;
-type CellKind = keyof typeof CELLS;
+type CellKind = keyof typeof CLASSES;
 
 /** The head, null for none, and what is shown of a row. Default: text. */
 export type Column<Row> = readonly [head: Part, cell: (row: Row) => Part, kind?: CellKind];
@@ -34,8 +34,8 @@ type TableName = { readonly by: string } | { readonly label: string };
 interface RowOptions<Row> {
   /** A row of its own above. */
   readonly above?: (row: Row) => Part;
-  readonly className?: (row: Row) => string | null;
-  /** Of the table. */
+  readonly rowClass?: (row: Row) => string | null;
+  /** Of the table. By default a row stands on a phone as a list, with the head of each column before its cell. */
   readonly tableClass?: string;
 }
 
@@ -43,22 +43,23 @@ export function table<Row>(
   name: TableName,
   rows: readonly Row[],
   columns: readonly Column<Row>[],
-  { above, className, tableClass }: RowOptions<Row> = {},
+  { above, rowClass, tableClass }: RowOptions<Row> = {},
 ): Html {
+  const className = tableClass ?? 'stacked';
   const rowOf = (row: Row): Html => {
-    const cells = columns.map(([, cell, kind = 'text']) => html`${CELLS[kind](cell(row))} `);
-    return className === undefined
+    const cells = columns.map((column) => html`${cellOf(column, row, className === 'stacked')} `);
+    return rowClass === undefined
       ? html`${above?.(row)}
           <tr>
             ${cells}
           </tr> `
-      : html`<tr class="${className(row)}">
+      : html`<tr class="${rowClass(row)}">
           ${cells}
         </tr> `;
   };
   return scrolling(
     name,
-    html`<table ${tableClass === undefined ? null : html` class="${tableClass}"`}>
+    html`<table class="${className}">
       <thead>
         <tr>
           ${columns.map(headOf)}
@@ -69,6 +70,16 @@ export function table<Row>(
       </tbody>
     </table>`,
   );
+}
+
+function cellOf<Row>([head, cell, kind = 'text']: Column<Row>, row: Row, isStacked: boolean): Html {
+  const className = CLASSES[kind];
+  const label = isStacked && typeof head === 'string' ? head : null;
+  const content = cell(row);
+  if (kind.startsWith('name'))
+    return html`<th scope="row" class="${className}" data-head="${label}">${content}</th>`;
+  if (label !== null) return html`<td class="${className}" data-head="${label}">${content}</td>`;
+  return className === '' ? html`<td>${content}</td>` : html`<td class="${className}">${content}</td>`;
 }
 
 function headOf([head, , kind]: Column<never>): Html {

@@ -128,7 +128,7 @@ function figuresTable({ texts, format }: View, before: StatementRow, after: Stat
       ],
       [month.revision(after.revision), ({ is, isSame }) => (isSame ? is : html`<ins>${is}</ins>`), 'number'],
     ],
-    { className: ({ isSame }) => (isSame ? null : 'changed') },
+    { tableClass: 'compared', rowClass: ({ isSame }) => (isSame ? null : 'changed') },
   );
 }
 
@@ -177,7 +177,7 @@ function differingTable(view: View, account: Account, said: string, rows: readon
       [day.balance, column('balance', amount), 'number'],
       [day.cause, (row) => causePart(view, account, row), 'wide'],
     ],
-    { className: changeOf },
+    { tableClass: 'compared', rowClass: changeOf },
   );
 }
 

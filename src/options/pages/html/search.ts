@@ -88,17 +88,26 @@ function entriesPart(view: View, shown: EntriesShown): Html {
       entries.length === 0
         ? html`<p role="status">${search.nothing} ${bound}</p>`
         : html`${when(bound !== null, () => html`<p class="soft">${bound}</p>`)}
-          ${table({ by: 'found' }, entries, [
-            [texts.day.batchNo, ({ batchNo }) => link(entryAddress(merchantNo, batchNo), batchNo), 'nameId'],
+          ${table(
+            { by: 'found' },
+            entries,
             [
-              texts.entry.booked,
-              (one) => link(dayOf(one), format.shown.instant(new Date(one.bookedMs))),
-              'line',
+              [
+                texts.day.batchNo,
+                ({ batchNo }) => link(entryAddress(merchantNo, batchNo), batchNo),
+                'nameId',
+              ],
+              [
+                texts.entry.booked,
+                (one) => link(dayOf(one), format.shown.instant(new Date(one.bookedMs))),
+                'line',
+              ],
+              [search.currency, ({ currency }) => currency],
+              [texts.day.type, ({ transactionType }) => transactionType],
+              ...amountColumns<LedgerEntry>(view, (entry) => entry),
             ],
-            [search.currency, ({ currency }) => currency],
-            [texts.day.type, ({ transactionType }) => transactionType],
-            ...amountColumns<LedgerEntry>(view, (entry) => entry),
-          ])}`
+            { tableClass: 'entries' },
+          )}`
     }
     ${pagingLinks(view, [
       !isFirst && [addressWith(address, { after: null }), texts.first],

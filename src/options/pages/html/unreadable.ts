@@ -6,6 +6,7 @@ import type { QuarantineRow } from '../../../store/quarantine.ts';
 import { addressWith, monthAddress, unreadableAddress } from './addresses.ts';
 import { filled } from './format.ts';
 import { html, when, type Html, type Part } from './html.ts';
+import { merchantPart } from './names.ts';
 import { dayTime, link, pagingLinks, table } from './parts.ts';
 import { page, saidPart, type Said, type View } from './view.ts';
 
@@ -43,7 +44,7 @@ export function unreadablePage(view: View, shown: UnreadableShown): string {
     section: 'status',
     content: html`<h1 id="list">${unreadable.title}</h1>
       <p class="soft">${unreadable.about}</p>
-      ${when(merchantNo !== null || day !== null, () => html`<p>${merchantNo} ${when(day !== null, () => dayTime(view, day!))} · ${link('/unreadable', unreadable.everywhere)}</p>`)}
+      ${when(merchantNo !== null || day !== null, () => html`<p>${when(merchantNo !== null, () => merchantPart(view, merchantNo!))} ${when(day !== null, () => dayTime(view, day!))} · ${link('/unreadable', unreadable.everywhere)}</p>`)}
       <p>
         ${link(addressWith(address, { all: all ? null : 'yes', page: null }), all ? unreadable.showOpen : unreadable.showAll)}
       </p>
@@ -52,7 +53,7 @@ export function unreadablePage(view: View, shown: UnreadableShown): string {
           ? html`<p>${unreadable.nothing}</p>`
           : table({ by: 'list' }, rows, [
               [unreadable.number, ({ id }) => link(unreadableAddress(id), id), 'name'],
-              [texts.search.merchant, (row) => row.merchant_no, 'line'],
+              [texts.search.merchant, (row) => merchantPart(view, row.merchant_no), 'line'],
               [texts.breaks.day, (row) => daysOf(view, row), 'line'],
               [texts.day.batchNo, (row) => row.batch_no],
               [unreadable.reason, ({ reason }) => reason, 'wide'],
@@ -88,7 +89,8 @@ export function unreadableOnePage(view: View, { row, said, note }: OneUnreadable
       <h1>${title}</h1>
       ${saidPart(view, said)}
       <p>
-        ${row.merchant_no}, ${daysOf(view, row)}${when(row.batch_no !== null, () => html`, ${row.batch_no}`)}
+        ${merchantPart(view, row.merchant_no)},
+        ${daysOf(view, row)}${when(row.batch_no !== null, () => html`, ${row.batch_no}`)}
       </p>
       <p><strong>${unreadableState(texts, row)}</strong>: ${row.reason}</p>
       <p>

@@ -6,6 +6,7 @@ import { addressWith, dayAddress, workAddress } from './addresses.ts';
 import { curedPart } from './cures.ts';
 import { filled } from './format.ts';
 import { html, when, type Html, type Part } from './html.ts';
+import { merchantPart } from './names.ts';
 import { breakLink, dayTime, link, table } from './parts.ts';
 import { page, saidPart, type Said, type View } from './view.ts';
 
@@ -39,7 +40,7 @@ export function worksPage(view: View, rows: readonly RepeatRow[]): string {
           : table({ by: 'list' }, rows, [
               [work.number, ({ id }) => link(workAddress(id), id), 'name'],
               [work.what, ({ kind }) => work.kind[kind], 'line'],
-              [texts.search.merchant, ({ merchantNo }) => merchantNo, 'line'],
+              [texts.search.merchant, ({ merchantNo }) => merchantPart(view, merchantNo), 'line'],
               [work.days, (row) => daysOf(view, row), 'line'],
               [work.state, (row) => stateText(view, row), 'line'],
               [work.asked, ({ requestedAt }) => format.shown.instant(requestedAt), 'line'],
@@ -70,7 +71,7 @@ export function workPage(view: View, shown: WorkShown): string {
     section: 'work',
     refreshS: isOpen && shown.refreshes ? REFRESH_S : null,
     content: html`<p class="up">${link('/work', work.title)}</p>
-      <h1>${work.kind[row.kind]}: ${row.merchantNo}, ${daysOf(view, row)}</h1>
+      <h1>${work.kind[row.kind]}: ${merchantPart(view, row.merchantNo)}, ${daysOf(view, row)}</h1>
       ${saidPart(view, said)}
       <p><strong>${stateText(view, row)}</strong> <span class="soft">${work.kindText[row.kind]}</span></p>
       <p>
@@ -195,7 +196,7 @@ export function workRefusedPage(
   return page(view, {
     title: work.kind[kind],
     section: 'work',
-    content: html`<h1>${work.kind[kind]}: ${merchantNo}, ${daysOf(view, asked)}</h1>
+    content: html`<h1>${work.kind[kind]}: ${merchantPart(view, merchantNo)}, ${daysOf(view, asked)}</h1>
       ${saidPart(view, { text, isWrong: true })}
       ${when(
         isClosed,

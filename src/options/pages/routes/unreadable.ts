@@ -10,7 +10,7 @@ import {
   type QuarantineRow,
 } from '../../../store/quarantine.ts';
 import { unreadableAddress } from '../html/addresses.ts';
-import { unreadableOnePage, unreadablePage } from '../html/unreadable.ts';
+import { unreadableOnePage, unreadablePage, type OneUnreadableShown } from '../html/unreadable.ts';
 import type { Said } from '../html/view.ts';
 import {
   idIn,
@@ -21,13 +21,15 @@ import {
   type DoForm,
   type MakePage,
   type PagesContext,
+  withNames,
 } from './context.ts';
 import { dayIn } from './day.ts';
 
 const ENTRIES_A_PAGE = 50;
 
 /** All, or those of a merchant or a day. */
-export const showUnreadable: MakePage = async ({ db, zone }, { view, person, query }) => {
+export const showUnreadable: MakePage = async (context, { view, person, query }) => {
+  const { db, zone } = context;
   const [merchantNo, day] = [query('merchant'), query('day')];
   if (merchantNo !== null && !(isMerchantNo(merchantNo) && maySee(person, merchantNo)))
     throw new PageRefusal(404);
@@ -39,15 +41,26 @@ export const showUnreadable: MakePage = async ({ db, zone }, { view, person, que
     ...{ all, limit: ENTRIES_A_PAGE + 1, offset: (page - 1) * ENTRIES_A_PAGE },
   });
   const rows = found.slice(0, ENTRIES_A_PAGE);
-  return unreadablePage(view, { rows, merchantNo, day, all, page, hasMore: found.length > rows.length });
+  const merchants = rows.map((row) => row.merchant_no).concat(merchantNo ?? []);
+  return unreadablePage(await withNames(context, view, merchants), {
+    rows,
+    merchantNo,
+    day,
+    all,
+    page,
+    hasMore: found.length > rows.length,
+  });
 };
 
 export const showOneUnreadable: MakePage = async (context, asked) => {
   const row = await visible(context, asked);
   const isDone = asked.query('done') !== null && row.acknowledged_at !== null;
   const said = isDone ? { text: asked.view.texts.unreadable.done, isWrong: false } : null;
-  return unreadableOnePage(asked.view, { row, said, note: '' });
+  return onePage(context, asked, { row, said, note: '' });
 };
+
+const onePage = async (context: PagesContext, { view }: Asked, shown: OneUnreadableShown): Promise<string> =>
+  unreadableOnePage(await withNames(context, view, [shown.row.merchant_no]), shown);
 
 /** Acknowledges it, as `daybook quarantine acknowledge` does. */
 export const doAcknowledge: DoForm = async (context, asked) => {
@@ -56,7 +69,7 @@ export const doAcknowledge: DoForm = async (context, asked) => {
   const text = await acknowledge(context, asked, id, note);
   if (text === null) return { doneAt: `${unreadableAddress(id)}?done=yes` };
   const said: Said = { text, isWrong: true };
-  return { refusedPage: unreadableOnePage(asked.view, { row: await visible(context, asked), said, note }) };
+  return { refusedPage: await onePage(context, asked, { row: await visible(context, asked), said, note }) };
 };
 
 /** Returns what to say where it cannot be done. */

@@ -24,6 +24,7 @@ import {
   type DoForm,
   type MakePage,
   type PagesContext,
+  withNames,
 } from './context.ts';
 import { dayIn } from './day.ts';
 
@@ -31,8 +32,11 @@ const SHOWN_MAX = 50;
 /** Processes ask every few seconds. What waits for longer than this is asked for by none. */
 const UNASKED_MS = 30_000;
 
-export const showWorks: MakePage = async ({ db }, { view, person }) =>
-  worksPage(view, await lastRepeats(db, person.merchants, SHOWN_MAX));
+export const showWorks: MakePage = async (context, { view, person }) => {
+  const rows = await lastRepeats(context.db, person.merchants, SHOWN_MAX);
+  const merchants = rows.map(({ merchantNo }) => merchantNo);
+  return worksPage(await withNames(context, view, merchants), rows);
+};
 
 export const showWork: MakePage = (context, asked) => shownWork(context, asked, null);
 
@@ -50,7 +54,10 @@ export const doRepeat: DoForm = async (context, asked) => {
   const { db, now } = context;
   const wanted = wantedIn(asked);
   const refused = await whyNot(context, asked, wanted);
-  if (refused !== null) return { refusedPage: workRefusedPage(asked.view, wanted, refused) };
+  if (refused !== null) {
+    const view = await withNames(context, asked.view, [wanted.merchantNo]);
+    return { refusedPage: workRefusedPage(view, wanted, refused) };
+  }
   const id = await fileRepeat(db, wanted, { by: asked.person.name, note: wanted.note || null, now: now() });
   return { doneAt: workAddress(id) };
 };
@@ -60,7 +67,7 @@ async function shownWork(context: PagesContext, asked: Asked, said: Said | null)
   const waits = row.state === 'waiting' && row.startedAt === null && row.problem === null;
   const before = waits ? await atWork(context, row) : null;
   const isLate = context.now().getTime() - row.requestedAt.getTime() > UNASKED_MS;
-  return workPage(asked.view, {
+  return workPage(await withNames(context, asked.view, [row.merchantNo]), {
     row,
     before,
     isUnasked: waits && before === null && isLate,

@@ -82,6 +82,44 @@ describe.skipIf(skipped)(name, () => {
       await page.context().close();
     });
 
+  test('on a phone every row shows all it holds without moving sideways, each value with its head', async () => {
+    const { page, complaints } = await watchedPage(browser(), pages().url, {
+      viewport: { width: 390, height: 844 },
+    });
+    await aRequest(stage());
+    const shown: Record<string, number> = {};
+    for (const path of [
+      '/?month=2026-03',
+      '/m/SBX-M-1/2026-03?currency=USD',
+      `/m/SBX-M-1/USD/${BROKEN_DAY}`,
+      `/breaks/${await openBreak()}`,
+      '/entry?merchant=SBX-M-1&from=2026-03-03&to=2026-03-03',
+      '/breaks?state=all',
+      '/changes?since=2026-03-01',
+      '/status',
+      '/work',
+    ]) {
+      await page.goto(path);
+      const tables = page.locator('.scroll:has(> .stacked), .scroll:has(> .entries)');
+      expect(await tables.count(), path).toBeGreaterThan(0);
+      const hidden = await page.evaluate<string[]>(`[...document.querySelectorAll('.scroll')]
+        .filter((one) => one.querySelector('.stacked, .entries') && one.scrollWidth > one.clientWidth)
+        .map((one) => one.textContent)`);
+      expect(hidden, path).toEqual([]);
+      const cells = page.locator('.stacked tbody tr > :not(:empty)');
+      const unnamed = await page.evaluate<
+        string[]
+      >(`[...document.querySelectorAll('.stacked tbody tr > :not(:empty)')]
+        .filter((cell) => cell.dataset.head === '' || getComputedStyle(cell, '::before').content === 'none')
+        .map((cell) => cell.outerHTML)`);
+      expect(unnamed, path).toEqual([]);
+      shown[path] = await cells.count();
+    }
+    expect(shown['/?month=2026-03']).toBe(14);
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test.each([1440, 390])(
     'by keyboard a day is read again, and its page says when it is done, %i wide',
     async (width) => {

@@ -8,7 +8,9 @@ import { expect, test } from 'vitest';
 import { createAccess } from '../../../../src/options/pages/access/open.ts';
 import { desk } from '../../../../src/options/books/desk.ts';
 import { SECRET_KEYS, withPasswords } from '../access/support.ts';
-import { showPages } from '../support.ts';
+import { doNextRepeat } from '../../../../src/run/repeats.ts';
+import { storeNames } from '../../../../src/store/names.ts';
+import { FORM_TOKEN, showPages } from '../support.ts';
 import { BROKEN_DAY, closeMarch, openPagesStage, REVISED_DAY } from '../stage.ts';
 import type { Stage } from '../../../support/stage.ts';
 import { chromiumPath, openChromium, watchedPage } from './chromium.ts';
@@ -27,6 +29,16 @@ const PICTURES = [
   ['breaks', '/breaks?all=yes', 420],
   ['break', '/breaks/BREAK', 1500],
   ['entry', '/entry/SBX-M-1/ENTRY', 700],
+  [
+    'search',
+    '/entry?merchant=SBX-M-1&currency=USD&from=2026-03-03&to=2026-03-03&amount=100&amountTo=900',
+    900,
+  ],
+  ['unreadable', '/unreadable', 420],
+  ['unreadable-one', '/unreadable/UNREADABLE', 700],
+  ['names', '/names/SBX-M-1', 900],
+  ['work', '/work', 420],
+  ['work-one', '/work/WORK', 600],
   ['changes', '/changes?since=2026-03-01', 420],
   ['status', '/status', 700],
   ['books-empty', '/books', 700],
@@ -98,9 +110,25 @@ const FORMS = [
   ['-phone-dark', { viewport: { width: 390, height: 1200 }, colorScheme: 'dark' }],
 ] as const;
 
-test.skipIf(!isAsked)('pictures of the main pages', async () => {
-  const stage = await openPagesStage(closeMarch);
+test.skipIf(!isAsked)('pictures of the pages', { timeout: 300_000 }, async () => {
+  const stage = await openPagesStage(closeMarch, [
+    { what: 'malformed', merchant: 'SBX-M-1', currency: 'USD', day: '2026-03-05', nth: 7 },
+  ]);
   const { db } = stage.app.database;
+  const names = [
+    { currency: null, fields: { name: 'Harbour Teas Ltd', reference: 'C-20417' } },
+    {
+      currency: 'USD',
+      fields: { name: 'Sales in dollars', iban: 'DE89370400440532013000', ledgerAccount: '1810' },
+    },
+  ];
+  await db.transaction().execute((trx) =>
+    storeNames(
+      trx,
+      names.map((one) => ({ merchantNo: 'SBX-M-1', ...one })),
+      { event: { by: 'ada', command: 'merchants name' }, now: stage.app.now() },
+    ),
+  );
   const { id } = await db
     .selectFrom('continuity_break')
     .select('id')
@@ -111,6 +139,14 @@ test.skipIf(!isAsked)('pictures of the main pages', async () => {
     ...{ isSecure: false, now: stage.app.now },
   });
   const [pages, guarded] = [await showPages(stage), await showPages(stage, { access, canLogOut: true })];
+  const asked = {
+    ...{ form_token: FORM_TOKEN, merchant: 'SBX-M-1', from: BROKEN_DAY, to: BROKEN_DAY },
+    despite: 'yes',
+  };
+  const work = await pages.post('/work', { ...asked, kind: 'read' });
+  await doNextRepeat(stage.app, new AbortController().signal);
+  await pages.post('/work', { ...asked, kind: 'publish' });
+  const { id: unreadable } = await db.selectFrom('quarantined_entry').select('id').executeTakeFirstOrThrow();
   const browser = await openChromium();
   const entry = await db
     .selectFrom('ledger_entry')
@@ -123,7 +159,13 @@ test.skipIf(!isAsked)('pictures of the main pages', async () => {
     for (const [form, options] of OWN_FOLDER === undefined ? FORMS.slice(0, 1) : FORMS) {
       const viewport = { ...options.viewport, height: options.viewport.height || height };
       const { page, complaints } = await watchedPage(browser, url, { ...options, viewport });
-      await page.goto(path.replace('BREAK', String(id)).replace('ENTRY', entry.batch_no));
+      await page.goto(
+        path
+          .replace('/work/WORK', work.headers.get('location')!)
+          .replace('UNREADABLE', String(unreadable))
+          .replace('BREAK', String(id))
+          .replace('ENTRY', entry.batch_no),
+      );
       await page.screenshot({ path: `${FOLDER}${name}${form}.png` });
       expect(complaints).toEqual([]);
       await page.context().close();
