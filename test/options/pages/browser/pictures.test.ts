@@ -175,4 +175,4 @@ test.skipIf(!isAsked)('pictures of the pages', { timeout: 300_000 }, async () =>
   await pages.close();
   await guarded.close();
   await stage.close();
-}, 240_000);
+});
