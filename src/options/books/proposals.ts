@@ -9,7 +9,7 @@ import { addAmounts, compareAmounts, subtractAmounts } from '../../ledger/money.
 import { type Db, rowsOf } from '../../store/engine/database.ts';
 import { MATCH_RULES } from '../../ledger/own-books.ts';
 import { SUM_CANDIDATES_MAX, sumsOf } from './sums.ts';
-import type { MatchEntry, MatchRule, MatchRules, Proposal } from './types.ts';
+import type { MatchEntry, MatchRule, MatchRules, Proposal } from '../../ledger/own-books.ts';
 
 /** Most unmatched entries that are read, the oldest first. */
 const ENTRIES_MAX = 2_000;
