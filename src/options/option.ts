@@ -10,6 +10,7 @@ import type {
   Decided,
   Decision,
   ListedMatch,
+  MatchRules,
   OpenEntry,
   OpenFilter,
   Proposed,
@@ -242,7 +243,10 @@ export interface Closes {
 /** Who decides on entries of own books, and by which rules what is around them is matched again. */
 export interface Deciding {
   readonly db: Db;
-  readonly settings: Pick<SettingsWithoutPlatform, 'books' | 'access'>;
+  readonly settings: {
+    readonly books: MatchRules & { readonly approvalAbove: ReadonlyMap<string, string> };
+    readonly access: Pick<SettingsWithoutPlatform['access'], 'roles'>;
+  };
   readonly now: Date;
   readonly zone: string;
   readonly by: string;

@@ -94,7 +94,6 @@ async function change(work: Work, decision: Exclude<Decision, { step: 'assign' }
 }
 
 interface Found extends Pick<MatchEntry, 'side' | 'number' | 'book' | 'amount'> {
-  readonly bookEntryId: number | null;
   readonly currency: string;
   readonly isChanged: boolean;
   readonly matchId: number | null;
@@ -133,10 +132,15 @@ async function matchByHand(
     INSERT INTO book_match (merchant_no, currency, rule, difference, difference_type, complete_on, made_at, waits_for_approval)
     VALUES (${merchantNo}, ${currency}, ${isWriteOff ? 'write-off' : 'by-hand'}, ${difference}::numeric, ${isEqual ? null : type},
       ${deciding.now}::date, ${deciding.now}, ${isAbove(ledger) || isAbove(own)}) RETURNING id`;
+  // Of a match that was taken back, the rest is free again.
+  for (const one of new Set(found.flatMap(({ matchId }) => matchId ?? []))) await release(work, one);
   const eventId = await work.record(matchSubject(merchantNo, id));
-  await sql`UPDATE book_match SET audit_event_id = ${eventId} WHERE id = ${id}`.execute(trx);
-  await joinByHand(trx, { matchId: id, merchantNo }, found);
-  return { match: await matchOf(trx, id), entries: found.length };
+  await sql`UPDATE book_match_entry AS entry SET match_id = ${id}, named = NULL WHERE ${isNamed(merchantNo, entries)}`.execute(
+    trx,
+  );
+  await sql`UPDATE book_match SET audit_event_id = ${eventId}, complete_on = (
+    SELECT max(day) FROM book_match_entry WHERE match_id = ${id}) WHERE id = ${id}`.execute(trx);
+  return { entries: await touch(work, id), match: await matchOf(trx, id) };
 }
 
 const sumOf = (found: readonly Found[], side: Found['side']): string =>
@@ -169,11 +173,16 @@ async function openOf({ trx, merchantNo }: Work, named: Named): Promise<Found[]>
   return found;
 }
 
-const foundOf = (trx: Trx, merchantNo: string, { ledger, own }: Named): Promise<Found[]> => rowsOf(
-  trx,
-)<Found>`
+const isNamed = (merchantNo: string, { ledger, own }: Named): RawBuilder<unknown> => sql`
+  entry.merchant_no = ${merchantNo} AND (entry.batch_no = ANY (${arrayLiteral(ledger)}::text[]) OR entry.book_entry_id IN (
+    SELECT book_entry.id FROM book_entry JOIN unnest(${arrayLiteral(own.map(({ number }) => number))}::text[],
+      ${arrayLiteral(own.map(({ book }) => book))}::text[]) AS named (number, book)
+      ON book_entry.number = named.number AND book_entry.book = coalesce(named.book, book_entry.book)
+    WHERE book_entry.merchant_no = ${merchantNo}))`;
+
+const foundOf = (trx: Trx, merchantNo: string, named: Named): Promise<Found[]> => rowsOf(trx)<Found>`
   SELECT CASE WHEN entry.batch_no IS NULL THEN 'book' ELSE 'ledger' END AS side, coalesce(entry.batch_no, own.number) AS number,
-    own.book, own.id AS "bookEntryId", entry.currency, entry.amount, entry.match_id AS "matchId", made.rule,
+    own.book, entry.currency, entry.amount, entry.match_id AS "matchId", made.rule,
     CASE WHEN entry.batch_no IS NULL THEN own.withdrawn_import_id IS NOT NULL OR (own.amount, own.day) <> (entry.amount, entry.day)
       ELSE ledger.vanished_at IS NOT NULL OR coalesce(ledger.credit, -ledger.debit) <> entry.amount
     END AS "isChanged"
@@ -181,11 +190,7 @@ const foundOf = (trx: Trx, merchantNo: string, { ledger, own }: Named): Promise<
   LEFT JOIN book_entry AS own ON own.id = entry.book_entry_id
   LEFT JOIN ledger_entry AS ledger ON (ledger.merchant_no, ledger.batch_no) = (entry.merchant_no, entry.batch_no)
   LEFT JOIN book_match AS made ON made.id = entry.match_id
-  WHERE entry.merchant_no = ${merchantNo} AND (entry.batch_no = ANY (${arrayLiteral(ledger)}::text[]) OR entry.book_entry_id IN (
-    SELECT book_entry.id FROM book_entry JOIN unnest(${arrayLiteral(own.map(({ number }) => number))}::text[],
-      ${arrayLiteral(own.map(({ book }) => book))}::text[]) AS named (number, book)
-      ON book_entry.number = named.number AND book_entry.book = coalesce(named.book, book_entry.book)
-    WHERE book_entry.merchant_no = ${merchantNo}))`;
+  WHERE ${isNamed(merchantNo, named)}`;
 
 /** Throws `DecisionRefused` where there is no such match, or it is not the merchant's; null: of any merchant. */
 async function matchOf(db: Db, id: number, merchantNo: string | null = null): Promise<DecidedMatch> {
@@ -202,9 +207,10 @@ async function matchOf(db: Db, id: number, merchantNo: string | null = null): Pr
  * until a person does, or takes this back, too.
  */
 async function changeMatch(
-  { trx, merchantNo, record, deciding }: Work,
+  work: Work,
   { step, id }: { readonly step: 'undo' | 'approve'; readonly id: number },
 ): Promise<Decided> {
+  const { trx, merchantNo, deciding } = work;
   const { rule, by, waitsForApproval } = await matchOf(trx, id);
   const isApproval = step === 'approve';
   refuseIf(isApproval && (!waitsForApproval || rule === 'apart'), `match ${id} does not wait for approval.`);
@@ -212,14 +218,13 @@ async function changeMatch(
     isApproval && isSamePerson(by ?? '', deciding.by),
     `${by} decided on match ${id}, and no one may approve their own decision; ask another person.`,
   );
-  const eventId = await record(matchSubject(merchantNo, id));
-  if (!isApproval && by !== null) return { match: null, entries: await releaseMatch(trx, merchantNo, id) };
+  const eventId = await work.record(matchSubject(merchantNo, id));
+  if (!isApproval && by !== null) return { match: null, entries: await release(work, id) };
   const change = isApproval
     ? sql`waits_for_approval = false, approved_event_id = ${eventId}`
     : sql`rule = 'apart', difference = 0, difference_type = NULL, waits_for_approval = true, audit_event_id = ${eventId}`;
   await sql`UPDATE book_match SET ${change} WHERE id = ${id}`.execute(trx);
-  const entries = await touch(trx, merchantNo, sql`match_id = ${id}`);
-  return { match: await matchOf(trx, id), entries };
+  return { entries: await touch(work, id), match: await matchOf(trx, id) };
 }
 
 type Assigned = Extract<Decision, { step: 'assign' }>;
@@ -239,48 +244,17 @@ async function assign(work: Work, { entries, to: named, due }: Assigned): Promis
   return { match: null, entries: found.length };
 }
 
-/** An entry of the ledger by its number, or one of own books by its row. */
-type EntryKey = Pick<Found, 'number' | 'bookEntryId'>;
-
-/**
- * Puts entries into a match of a person, which is stored already. Of a match that was taken back, the rest is free again. Returns
- * how many it took: fewer than given where one is unknown to matching or in another match of a person.
- */
-export async function joinByHand(
-  trx: Trx,
-  { matchId, merchantNo }: { readonly matchId: number; readonly merchantNo: string },
-  entries: readonly EntryKey[],
-): Promise<number> {
-  const batchNos = entries.flatMap(({ number, bookEntryId }) => (bookEntryId === null ? [number] : []));
-  const bookEntryIds = entries.flatMap(({ bookEntryId }) => bookEntryId ?? []);
-  const isChosen = sql`merchant_no = ${merchantNo} AND (batch_no = ANY (${arrayLiteral(batchNos)}::text[])
-    OR book_entry_id = ANY (${arrayLiteral(bookEntryIds)}::bigint[]))`;
-  const before = await rowsOf(trx)<{
-    id: number;
-  }>`SELECT id FROM book_match WHERE rule NOT IN ('by-hand', 'write-off')
-    AND id IN (SELECT match_id FROM book_match_entry WHERE ${isChosen})`;
-  for (const { id } of before) await releaseMatch(trx, merchantNo, id);
-  await sql`UPDATE book_match_entry SET match_id = ${matchId}, named = NULL WHERE ${isChosen} AND match_id IS NULL`.execute(
-    trx,
-  );
-  await sql`UPDATE book_match SET complete_on = (SELECT coalesce(max(day), complete_on) FROM book_match_entry WHERE match_id = ${matchId})
-    WHERE id = ${matchId}`.execute(trx);
-  return touch(trx, merchantNo, sql`match_id = ${matchId}`);
-}
-
 /** Deletes the match. Its entries, so many, are free for the rules again. */
-export async function releaseMatch(trx: Trx, merchantNo: string, id: number): Promise<number> {
-  const entries = await touch(trx, merchantNo, sql`match_id = ${id}`);
-  await sql`DELETE FROM book_match WHERE id = ${id}`.execute(trx);
+async function release(work: Work, id: number): Promise<number> {
+  const entries = await touch(work, id);
+  await sql`DELETE FROM book_match WHERE id = ${id}`.execute(work.trx);
   return entries;
 }
 
-/** The next matching takes in what was decided about these entries. Returns how many they are. */
-async function touch(trx: Trx, merchantNo: string, isChosen: RawBuilder<unknown>): Promise<number> {
+/** The next matching takes in what was decided about the entries of the match. Returns how many they are. */
+async function touch({ trx, merchantNo }: Work, id: number): Promise<number> {
   await sql`UPDATE book_day SET is_changed = true WHERE merchant_no = ${merchantNo}
-    AND (currency, day) IN (SELECT currency, day FROM book_match_entry WHERE ${isChosen})`.execute(trx);
-  const touched = await rowsOf(
-    trx,
-  )<object>`UPDATE book_match_entry SET version = 0 WHERE ${isChosen} RETURNING 1`;
-  return touched.length;
+    AND (currency, day) IN (SELECT currency, day FROM book_match_entry WHERE match_id = ${id})`.execute(trx);
+  const touched = sql`UPDATE book_match_entry SET version = 0 WHERE match_id = ${id} RETURNING 1`;
+  return (await touched.execute(trx)).rows.length;
 }

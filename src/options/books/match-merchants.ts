@@ -8,7 +8,7 @@ import type { JobReport } from '../../run/schedule/job.ts';
 import { EXIT, exitCodeOf, mostSevere, type ExitCode } from '../../run/verdict/exit-codes.ts';
 import { finishRun, startRun } from '../../store/runs.ts';
 import { matchBooks, type MatchReport } from './match.ts';
-import type { MatchRules } from './types.ts';
+import type { MatchRules } from '../../ledger/own-books.ts';
 
 /** The merchants that have imported a book. */
 export const merchantsWithBooks = async (db: Db): Promise<string[]> => {

@@ -1,7 +1,7 @@
 /** The rules as set operations on the temporary tables of `work-rows.ts`. Each tries what the earlier ones left. */
 import { sql, type RawBuilder } from 'kysely';
 import { type Trx, rowsOf } from '../../store/engine/database.ts';
-import type { MatchRule, MatchRules } from './types.ts';
+import type { MatchRule, MatchRules } from '../../ledger/own-books.ts';
 import { BY_PERSON, isInTime, run, type Scope } from './work-rows.ts';
 import { completions, SUM_CANDIDATES_MAX, sumsOf } from './sums.ts';
 

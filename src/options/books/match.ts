@@ -6,7 +6,7 @@ import { sql } from 'kysely';
 import { type Db, type Trx, rowOf } from '../../store/engine/database.ts';
 import { matchRows } from './match-rules.ts';
 import { storeMatches, type Stored } from './store-matches.ts';
-import type { MatchRules } from './types.ts';
+import type { MatchRules } from '../../ledger/own-books.ts';
 import { loadRows, type Scope } from './work-rows.ts';
 
 export interface MatchRequest {

@@ -8,7 +8,7 @@ import type { Account, BusinessDay } from '../../ledger/entry.ts';
 import { addAmounts, compareAmounts, subtractAmounts } from '../../ledger/money.ts';
 import { arrayLiteral, type Db, rowsOf } from '../../store/engine/database.ts';
 import { SUM_CANDIDATES_MAX, sumsOf } from './sums.ts';
-import type { MatchEntry, MatchRule, MatchRules, Proposal } from './types.ts';
+import type { MatchEntry, MatchRule, MatchRules, Proposal } from '../../ledger/own-books.ts';
 
 /** Most unmatched entries that are read, the oldest first. */
 const ENTRIES_MAX = 2_000;

@@ -3,7 +3,7 @@ import { sql, type RawBuilder } from 'kysely';
 import { eventRows, type NewEvent } from '../../store/events.ts';
 import { rowOf, rowsOf } from '../../store/engine/database.ts';
 import { toleranceRows } from './match-rules.ts';
-import type { MatchRules } from './types.ts';
+import type { MatchRules } from '../../ledger/own-books.ts';
 import { BY_PERSON, run, type Scope } from './work-rows.ts';
 
 /** Rows about which the rules decided: at the edge of what was loaded, others decide. */

@@ -2,10 +2,9 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { bookFigures } from '../../../src/options/books/figures.ts';
-import { joinByHand, releaseMatch } from '../../../src/options/books/decide.ts';
+import { decide } from '../../../src/options/books/decide.ts';
 import { matchBooks, matchIn } from '../../../src/options/books/match.ts';
-import type { MatchRules } from '../../../src/options/books/types.ts';
-import { recordAuditEvent } from '../../../src/store/audit.ts';
+import type { MatchRules } from '../../../src/ledger/own-books.ts';
 import { rowsOf, type Db } from '../../../src/store/engine/database.ts';
 import { emptyTables, freshDatabase, type ServerDatabase } from '../../support/database.ts';
 import { randomOf } from '../../support/random.ts';
@@ -50,7 +49,7 @@ async function fromNothing(): Promise<State> {
   await db
     .transaction()
     .execute(async (trx) => {
-      await sql`DELETE FROM book_match WHERE rule NOT IN ('by-hand', 'write-off')`.execute(trx);
+      await sql`DELETE FROM book_match WHERE audit_event_id IS NULL`.execute(trx);
       await sql`DELETE FROM book_match_entry WHERE match_id IS NULL`.execute(trx);
       await sql`UPDATE book_day SET matched_fingerprint = NULL, ledger_open = 7, is_changed = true`.execute(
         trx,
@@ -96,8 +95,8 @@ async function step({ below, of, next }: Random): Promise<void> {
   if (kind === 2) return void (await vanish(db, number(), of([NOW, NOW, null])));
   if (kind === 3) return withdraw(db, number());
   if (kind === 4) return merged(of, near, below);
-  if (kind === 5 && next() < 0.5) return decide(below, number);
-  if (kind === 5) return releaseOne(of);
+  if (kind === 5 && next() < 0.5) return match(below, number);
+  if (kind === 5) return change(of);
   const twins = Array.from({ length: 3 }, entry);
   await writeLedger(db, twins);
   const named = (one: SmallEntry) => (kind === 6 ? [one.number] : []);
@@ -131,42 +130,39 @@ async function merged(
   await writeOne(db, [one]);
 }
 
-async function decide(below: Random['below'], number: () => string): Promise<void> {
-  const rows = await rowsOf(db)<{ id: number; batchNo: string }>`
-    SELECT own.id, ledger.batch_no AS "batchNo" FROM book_entry AS own, ledger_entry AS ledger
+/** Above 15, another person has to approve it. */
+const deciding = () => ({
+  ...{ db, now: NOW, zone: 'UTC', by: 'Ada', note: 'x' },
+  settings: {
+    books: { ...RULES, closeNeedsMatch: false, approvalAbove: new Map([['CNY', '15']]) },
+    access: { roles: new Map() },
+  },
+});
+
+const unlessRefused = (error: unknown): void => {
+  if ((error as Error).name !== 'DecisionRefused') throw error;
+};
+
+async function match(below: Random['below'], number: () => string): Promise<void> {
+  const rows = await rowsOf(db)<{ number: string; book: string; batchNo: string }>`
+    SELECT own.number, own.book, ledger.batch_no AS "batchNo" FROM book_entry AS own, ledger_entry AS ledger
     WHERE own.currency = ledger.currency AND own.withdrawn_import_id IS NULL AND vanished_at IS NULL AND ledger.batch_no >= ${number()}
-      AND own.number <= ${number()} ORDER BY 1, 2 LIMIT 5`;
+      AND own.number <= ${number()} ORDER BY 1, 2, 3 LIMIT 5`;
   const row = rows[below(rows.length)];
   if (row === undefined) return;
-  await db
-    .transaction()
-    .execute(async (trx) => {
-      const auditEventId = await recordAuditEvent(
-        trx,
-        { by: 'Ada', command: 'books accept', subject: 'x' },
-        NOW,
-      );
-      const [made] = await rowsOf(trx)<{ id: number }>`
-      INSERT INTO book_match (merchant_no, currency, rule, difference, difference_type, complete_on, made_at, audit_event_id, waits_for_approval)
-      SELECT own.merchant_no, own.currency, 'by-hand', coalesce(credit, -debit) - own.amount, 'other', own.day, ${NOW}, ${auditEventId},
-        ${below(3) === 0}
-      FROM book_entry AS own, ledger_entry AS ledger WHERE own.id = ${row.id} AND batch_no = ${row.batchNo} RETURNING id`;
-      const taken = await joinByHand(trx, { matchId: made!.id, merchantNo: MERCHANT_NO }, [
-        { number: row.batchNo, bookEntryId: null },
-        { number: '', bookEntryId: row.id },
-      ]);
-      if (taken < 2) throw new RangeError('taken');
-    })
-    .catch((error: unknown) => {
-      if (!(error instanceof RangeError)) throw error;
-    });
+  const entries = { ledger: [row.batchNo], own: [row] };
+  await decide(deciding(), { step: 'match', merchantNo: MERCHANT_NO, entries, type: 'other' }).catch(
+    unlessRefused,
+  );
 }
 
-async function releaseOne(of: Random['of']): Promise<void> {
-  const rows = await rowsOf(db)<{
-    id: number;
-  }>`SELECT id FROM book_match WHERE rule = 'by-hand' ORDER BY id`;
-  if (rows.length > 0) await db.transaction().execute((trx) => releaseMatch(trx, MERCHANT_NO, of(rows).id));
+/** Takes back what a person or a rule matched, or approves it. */
+async function change(of: Random['of']): Promise<void> {
+  const rows = await rowsOf(db)<{ id: number }>`SELECT id FROM book_match ORDER BY rule, id`;
+  if (rows.length === 0) return;
+  const step = of(['undo', 'undo', 'approve'] as const);
+  const by = of(['Ada', 'Grace']);
+  await decide({ ...deciding(), by }, { step, merchantNo: null, id: of(rows).id }).catch(unlessRefused);
 }
 
 /** The sums of both sides to the end of a day, made of the entries alone. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { matchBooks } from '../../../src/options/books/match.ts';
-import type { MatchRules } from '../../../src/options/books/types.ts';
+import type { MatchRules } from '../../../src/ledger/own-books.ts';
 import { emptyTables, freshDatabase, type ServerDatabase } from '../../support/database.ts';
 import { MERCHANT_NO, NOW, stateOf, writeBook, writeLedger, type SmallEntry } from './random-books.ts';
 

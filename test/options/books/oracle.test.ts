@@ -5,7 +5,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { matchBooks } from '../../../src/options/books/match.ts';
-import type { MatchRule } from '../../../src/options/books/types.ts';
+import type { MatchRule } from '../../../src/ledger/own-books.ts';
 import { freshDatabase, type ServerDatabase } from '../../support/database.ts';
 import { answersOf, type OracleRules, type Piece } from './card/oracle.ts';
 import { matchesOf, storePieces } from './card/store.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { matchBooks } from '../../../src/options/books/match.ts';
 import { proposals } from '../../../src/options/books/proposals.ts';
-import type { MatchRules } from '../../../src/options/books/types.ts';
+import type { MatchRules } from '../../../src/ledger/own-books.ts';
 import { emptyTables, freshDatabase, type ServerDatabase } from '../../support/database.ts';
 import { dayOf, MERCHANT_NO, NOW, writeBook, writeLedger, type SmallEntry } from './random-books.ts';
 

@@ -4,7 +4,7 @@ import { matchBooks } from '../../../src/options/books/match.ts';
 import { bookFigures } from '../../../src/options/books/figures.ts';
 import { daybook, type Env } from '../../cli/daybook.ts';
 import { emptyTables, freshDatabase, type ServerDatabase } from '../../support/database.ts';
-import type { MatchRules } from '../../../src/options/books/types.ts';
+import type { MatchRules } from '../../../src/ledger/own-books.ts';
 import {
   MERCHANT_NO,
   NOW,

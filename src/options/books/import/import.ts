@@ -8,7 +8,7 @@ import type { BusinessDay } from '../../../ledger/entry.ts';
 import { UsageError } from '../../../run/verdict/exit-codes.ts';
 import { type AuditEvent, recordAuditEvent } from '../../../store/audit.ts';
 import { arrayLiteral, type Db, rowOf, rowsOf, type Trx } from '../../../store/engine/database.ts';
-import type { BookRow } from '../types.ts';
+import type { BookRow } from './book-row.ts';
 import type { Mapping } from './mapping.ts';
 import { readRows, repeated, type ReadRows, type UnreadableRow } from './rows.ts';
 import type { Source } from './sources.ts';

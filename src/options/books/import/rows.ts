@@ -3,7 +3,7 @@ import { stringify } from 'csv-stringify/sync';
 import { CURRENCY_CODE } from '../../../ledger/money.ts';
 import { cutText, firstNamed, storableText } from '../../../ledger/text.ts';
 import { UsageError } from '../../../run/verdict/exit-codes.ts';
-import type { BookRow } from '../types.ts';
+import type { BookRow } from './book-row.ts';
 import type { ColumnName, Mapping } from './mapping.ts';
 import type { Source, SourceRow } from './sources.ts';
 import { amountReader, momentReader, negated, referenceKeysOf, type Zones } from './values.ts';

@@ -1,7 +1,7 @@
 /** What a cell of an own book says: an amount, a moment, the parts of a reference. Nothing is guessed, and no digit is lost. */
 import { dayOf, instantsOf, isDay } from '../../../ledger/business-day.ts';
 import { isWithinDigits } from '../../../ledger/money.ts';
-import type { BookRow } from '../types.ts';
+import type { BookRow } from './book-row.ts';
 
 /** Most parts of a reference that are kept; the others cannot name an entry of the ledger. */
 const KEYS_MAX = 50;

@@ -1,7 +1,7 @@
 /** One made-up merchant: a ledger with repeated prices, its own book with known faults, and how the two are to be matched. */
 import { dayOf, daysFromTo, addDays, dayWindow, offsetMs } from '../../../../src/ledger/business-day.ts';
 import { fromScaled } from '../../../../src/ledger/money.ts';
-import type { MatchRule, MatchRules } from '../../../../src/options/books/types.ts';
+import type { MatchRule, MatchRules } from '../../../../src/ledger/own-books.ts';
 import { below, seeded, type BookedEntry, type Random } from '../../../../src/options/sandbox/ledger.ts';
 import { ownBook, type OwnBook } from '../../../../src/options/sandbox/own-books.ts';
 import { minorUnitsOf } from '../../../../src/options/sandbox/scenario.ts';

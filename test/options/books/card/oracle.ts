@@ -2,7 +2,7 @@
  * Which entries of a small book are one and the same, by the rules of docs/books.md and nothing else: every explanation is
  * counted out, one after the other. Slow, and written without the engine, so that a mistake of one shows against the other.
  */
-import type { MatchRule } from '../../../../src/options/books/types.ts';
+import type { MatchRule } from '../../../../src/ledger/own-books.ts';
 
 export type Side = 'ledger' | 'book';
 

@@ -1,5 +1,4 @@
-/** What a merchant's own books hold. How their entries are matched is in `src/ledger/own-books.ts`. */
-import type { BusinessDay } from '../../ledger/entry.ts';
+import type { BusinessDay } from '../../../ledger/entry.ts';
 
 /** An entry of a merchant's own book, as it was read. Amounts are exact decimals in units of the currency. */
 export interface BookRow {
@@ -18,5 +17,3 @@ export interface BookRow {
   readonly type: string;
   readonly note: string;
 }
-
-export type { MatchEntry, MatchOrigin, MatchRule, MatchRules, Proposal } from '../../ledger/own-books.ts';
