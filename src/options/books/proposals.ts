@@ -2,7 +2,6 @@
  * What may belong together among the entries that no rule matched. It is worked out of the entries that are unmatched now, so it
  * is never out of date.
  */
-import { sql } from 'kysely';
 import { addDays } from '../../ledger/business-day.ts';
 import type { Account, BusinessDay } from '../../ledger/entry.ts';
 import { addAmounts, compareAmounts, subtractAmounts } from '../../ledger/money.ts';

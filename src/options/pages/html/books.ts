@@ -192,7 +192,7 @@ function proposalsPart(view: View, shown: BookShown): Html {
         type="radio"
         name="${answerName(nth)}"
         value="${id}"
-        aria-label="${books.answer(entries.map(({ number }) => number))}"
+        aria-label="${books.answer(entries.map(({ number }) => number).join(' and '))}"
       />`;
     return html`<h3 id="proposal${nth}">${reason}</h3>
       ${table({ by: `proposal${nth}` }, answers, [

@@ -30,7 +30,7 @@ export const BOOKS_EN = {
   differences: 'Differences of matches',
   proposals: 'Proposals',
   proposalsAbout: 'No rule decides on these. Choose what belongs together; leave out what you do not know.',
-  answer: (numbers: readonly string[]) => `Match ${numbers.join(' and ')}`,
+  answer: (numbers: string) => `Match ${numbers}`,
   accept: 'Match the chosen answers',
   answerMissing: 'No answer is chosen. Choose what belongs together.',
   unmatched: 'Unmatched entries',
