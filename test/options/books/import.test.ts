@@ -91,6 +91,15 @@ test('a changed row becomes a version, and what it was before is kept', async ()
   ]);
 });
 
+test('another time of the same day is a change, too; a day without a time is not midnight', async () => {
+  const timed = (time: string) => [`1,2026-03-01${time},EUR,10,`];
+  await imported(timed(' 09:00'));
+  expect(await imported(timed(' 09:00'))).toMatchObject({ unchanged: 1 });
+  expect(await imported(timed(' 09:01'))).toMatchObject({ changed: 1 });
+  expect(await imported(timed(' 00:00'))).toMatchObject({ changed: 1 });
+  expect(await imported(timed(''))).toMatchObject({ changed: 1 });
+});
+
 test('an entry that the file lacks on its days is withdrawn, and comes back as the same entry', async () => {
   await imported(THREE);
   expect(await imported([THREE[0]!, THREE[2]!])).toMatchObject({ withdrawn: 1, unchanged: 2 });
@@ -110,6 +119,23 @@ test('only days that the file covers lose entries, unless a person or the mappin
     firstDay: null,
   });
   expect(await imported([THREE[0]!], { to: '2026-03-02' })).toMatchObject({ withdrawn: 1 });
+});
+
+test('the days of entries that come, change, go and come back are matched again, and no others', async () => {
+  const changedBy = async (rows: readonly string[]): Promise<unknown[]> => {
+    await rowsOf(database.db)`UPDATE book_day SET is_changed = false`;
+    await imported(rows, { from: '2026-03-01', to: '2026-03-09' });
+    const days = await rowsOf(database.db)<{ currency: string; day: string }>`
+      SELECT currency, day FROM book_day WHERE is_changed ORDER BY day, currency`;
+    return days.map(({ currency, day }) => `${day} ${currency}`);
+  };
+  expect(await changedBy(THREE)).toEqual(['2026-03-01 EUR', '2026-03-02 EUR', '2026-03-03 EUR']);
+  expect(await changedBy(THREE)).toEqual([]);
+  const moved = [THREE[0]!, '2,2026-03-05,USD,-4,', THREE[2]!];
+  expect(await changedBy(moved)).toEqual(['2026-03-02 EUR', '2026-03-05 USD']);
+  expect(await changedBy([THREE[0]!, moved[1]!])).toEqual(['2026-03-03 EUR']);
+  expect(await changedBy(moved)).toEqual(['2026-03-03 EUR']);
+  expect(await changedBy([...moved, '4,2026-03-01,EUR,1,'])).toEqual(['2026-03-01 EUR']);
 });
 
 test('a dry run says what would change, and leaves nothing', async () => {

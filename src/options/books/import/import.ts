@@ -182,7 +182,7 @@ function takeRows(trx: Trx, importing: Importing, rows: readonly BookRow[]): Pro
   const column = (of: (row: BookRow) => string | null): string => arrayLiteral(rows.map(of));
   return rowOf(trx)<Taken>`
     WITH given AS MATERIALIZED (
-      SELECT row.*, known.*, CASE WHEN min(at) OVER (PARTITION BY number) < at OR is_read THEN 'repeated' WHEN id IS NULL THEN 'added'
+      SELECT row.*, known.*, CASE WHEN min(at) OVER (PARTITION BY number COLLATE "C") < at OR is_read THEN 'repeated' WHEN id IS NULL THEN 'added'
         WHEN is_same THEN 'same' ELSE 'changed' END AS what
       FROM unnest(${column(({ number }) => number)}::text[], ${column(({ currency }) => currency)}::text[],
         ${column(({ day }) => day)}::date[], ${column(({ bookedAt }) => bookedAt)}::timestamptz[],
