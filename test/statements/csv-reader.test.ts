@@ -154,7 +154,8 @@ test('the cells of a record without quotes stand between its commas', () => {
 test('of others: another delimiter, a quote within a cell, and a limit on the length of a cell', async () => {
   const readAs = async (file: string, form: Parameters<typeof csvRows>[1]): Promise<unknown> => {
     const rows: unknown[] = [];
-    for await (const some of csvRows(inPieces([Buffer.from(file)]), form)) rows.push(...some);
+    for await (const some of csvRows(inPieces([...Buffer.from(file)].map((one) => Uint8Array.of(one))), form))
+      rows.push(...some);
     return rows;
   };
   const form = { delimiter: ';', hasBareQuotes: true };

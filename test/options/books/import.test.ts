@@ -253,6 +253,13 @@ test('a number that comes again far below is unreadable, whether its entry is ne
   });
 });
 
+test('rows at the end that are no entries are left out of a long file, too', async () => {
+  for (const rows of [5_000, 7_000, 9_000])
+    expect(
+      await imported(LONG.slice(0, rows), { mapping: `${MAPPING}footer: 999\n`, isDryRun: true }),
+    ).toMatchObject({ added: rows - 999 });
+});
+
 test('merchants and books are apart: equal numbers are other entries, and neither withdraws those of another', async () => {
   const other = MAPPING.replace('merchant: M1', 'merchant: M2');
   const second = `${MAPPING}book: shop\n`;
@@ -333,13 +340,14 @@ columns: {number: [no, part], booked: [day, time], credit: in, debit: out, type:
     '5;;31.03.2026;23:30;;;;;',
     '6;;31.03.1989;23:30;1;;;;',
     '7;;31.03.2026;23:30;1;;;;;x',
+    `${'7'.repeat(200)};;31.03.2026;23:30;0;;;;`,
     `${'8'.repeat(201)};;31.03.2026;23:30;1;;;;`,
   ].join('\r\n');
-  expect(await imported(text, { mapping })).toMatchObject({ added: 4, unreadable: 5, withdrawn: 0 });
+  expect(await imported(text, { mapping })).toMatchObject({ added: 5, unreadable: 5, withdrawn: 0 });
   expect(
     await rowsOf(
       database.db,
-    )`SELECT number, amount, booked_at AS at, type, note FROM book_entry ORDER BY number`,
+    )`SELECT number, amount, booked_at AS at, type, note FROM book_entry WHERE length(number) < 9 ORDER BY number`,
   ).toEqual([
     { number: '1/a', amount: '-5', at: new Date('2026-03-31T15:30:00Z'), type: 'sale', note: '5" pipe x' },
     { number: '1/b', amount: '7', at: new Date('2026-03-31T15:30:00Z'), type: '', note: 'y' },
@@ -351,7 +359,7 @@ columns: {number: [no, part], booked: [day, time], credit: in, debit: out, type:
     [10, 'credit and debit are empty.'],
     [11, 'the day is not between 1990-01-01 and 2099-12-31.'],
     [12, 'it has 10 cells, and the columns are 9.'],
-    [13, 'its number has over 200 characters.'],
+    [14, 'its number has over 200 characters.'],
   ]);
   await expect(imported('no,day,day,currency,amount,ref\n1')).rejects.toThrow('has the column day twice');
   await expect(imported(THREE, { mapping: `${MAPPING}encoding: utf-9\n` })).rejects.toThrow(
