@@ -254,19 +254,14 @@ async function withdrawMissing(trx: Trx, importing: Importing, request: ImportRe
  * Completes the record of the import, and marks unreadable rows of earlier ones as answered: where this import read the same content or
  * all their days again, or the entry. Returns how many.
  */
-async function finishImport(
-  trx: Trx,
-  importing: Importing,
-  { source, mapping }: ImportRequest,
-  covered: Covered | null,
-): Promise<number> {
+async function finishImport(trx: Trx, importing: Importing, request: ImportRequest, covered: Covered | null) {
   const { id, merchantNo, book, counts, days } = importing;
-  const sha256 = source.sha256();
+  const sha256 = request.source.sha256();
   const { firstDay, lastDay } = covered ?? { firstDay: null, lastDay: null };
   await sql`
     UPDATE book_import SET content_sha256 = ${sha256}, first_day = ${firstDay}, last_day = ${lastDay}, rows_read = ${counts.rowsRead},
       added = ${counts.added}, changed = ${counts.changed}, returned = ${counts.returned}, withdrawn = ${counts.withdrawn},
-      unreadable = ${counts.unreadable}, starts_on = coalesce(${mapping.from ?? null}::date, least(${firstDay ?? days[0] ?? null}::date,
+      unreadable = ${counts.unreadable}, starts_on = coalesce(${request.mapping.from ?? null}::date, least(${firstDay ?? days[0] ?? null}::date,
         (SELECT starts_on FROM book_import WHERE (merchant_no, book) = (${merchantNo}, ${book}) AND id < ${id} ORDER BY id DESC LIMIT 1)))
     WHERE id = ${id}`.execute(trx);
   const answered = await rowsOf(trx)`
