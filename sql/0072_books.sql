@@ -74,7 +74,7 @@ CREATE TABLE book_match_entry (
   merchant_no text COLLATE "C" NOT NULL,
   currency text COLLATE "C" NOT NULL,
   batch_no text COLLATE "C",
-  book_entry_id bigint REFERENCES book_entry (id),
+  book_entry_id bigint,
   day date NOT NULL,
   amount numeric NOT NULL,
   version integer NOT NULL,

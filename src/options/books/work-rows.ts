@@ -71,10 +71,15 @@ const ledgerRows = ({ merchantNo }: Scope, from: RawBuilder<unknown>, where = TR
     where,
   );
 
-const ownRows = ({ merchantNo }: Scope, from: RawBuilder<unknown>, where = TRUE): RawBuilder<unknown> =>
+const ownRows = (
+  { merchantNo }: Scope,
+  from: RawBuilder<unknown>,
+  where = TRUE,
+  isOfMerchant = sql`e.merchant_no = ${merchantNo}`,
+): RawBuilder<unknown> =>
   added(
     sql`SELECT true, NULL::text AS batch_no, e.id AS book_entry_id, e.currency, e.day, e.amount, e.version, nullif(e.reference_keys, '{}') AS keys
-    FROM ${from} WHERE e.merchant_no = ${merchantNo} AND e.withdrawn_import_id IS NULL`,
+    FROM ${from} WHERE ${isOfMerchant} AND e.withdrawn_import_id IS NULL`,
     sql`known.book_entry_id = e.book_entry_id`,
     where,
   );
@@ -124,7 +129,7 @@ const UNDONE_BY_PERSON = sql`
 
 /**
  * Adds the entries that those behind the row `after` lead to: those of the same match, what they name and what names them, now and when
- * they were matched last.
+ * they were matched last. A table just imported into has no statistics yet: to be certain of the index, a lookup is of one key.
  */
 const linkedRows = (scope: Scope, after: number, isFollowed: RawBuilder<unknown>): RawBuilder<unknown>[] => {
   const row = sql`bk_row.id > ${after} AND ${isFollowed}`;
@@ -143,10 +148,14 @@ const linkedRows = (scope: Scope, after: number, isFollowed: RawBuilder<unknown>
       scope,
       sql`(SELECT own.id FROM (
           SELECT batch_no FROM bk_row WHERE ${row} AND NOT is_book UNION SELECT batch_no FROM bk_gone WHERE ${gone}
-        ) AS ledger JOIN book_entry AS own ON own.reference_keys @> ARRAY[ledger.batch_no] AND own.reference_keys <> '{}'
-          AND own.withdrawn_import_id IS NULL AND own.merchant_no = ${scope.merchantNo}
+        ) AS ledger CROSS JOIN LATERAL (
+          SELECT id, merchant_no FROM book_entry
+          WHERE reference_keys @> ARRAY[ledger.batch_no] AND reference_keys <> '{}' AND withdrawn_import_id IS NULL OFFSET 0
+        ) AS own WHERE own.merchant_no = ${scope.merchantNo}
         UNION SELECT book_entry_id FROM ${sameMatch}
-      ) AS naming JOIN book_entry AS e ON e.id = naming.id`,
+      ) AS naming CROSS JOIN LATERAL (SELECT * FROM book_entry WHERE id = naming.id OFFSET 0) AS e`,
+      TRUE,
+      TRUE,
     ),
   ];
 };
