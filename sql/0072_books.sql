@@ -86,7 +86,6 @@ CREATE UNIQUE INDEX book_match_entry_book ON book_match_entry (book_entry_id) WH
 CREATE INDEX book_match_entry_match ON book_match_entry (match_id) WHERE match_id IS NOT NULL;
 CREATE INDEX book_match_entry_open ON book_match_entry (merchant_no, currency, day) WHERE match_id IS NULL;
 CREATE INDEX book_match_entry_day ON book_match_entry (merchant_no, currency, day);
-CREATE INDEX book_match_entry_amount ON book_match_entry (merchant_no, currency, amount, day);
 
 CREATE TABLE book_day (
   merchant_no text COLLATE "C" NOT NULL,

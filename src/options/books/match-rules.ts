@@ -50,7 +50,7 @@ const byReference = (rules: MatchRules): readonly RawBuilder<unknown>[] => [
       SELECT group_id FROM member JOIN bk_row ON bk_row.id = member.row_id
       LEFT JOIN ${toleranceRows(rules)} ON tolerance.currency = bk_row.currency
       WHERE group_id IS NOT NULL GROUP BY group_id
-      HAVING count(DISTINCT bk_row.currency) = 1
+      HAVING min(bk_row.currency) = max(bk_row.currency)
         AND abs(sum(CASE WHEN is_book THEN -amount ELSE amount END)) <= coalesce(min(tolerance.max), 0)
         AND sign(coalesce(sum(amount) FILTER (WHERE is_book), 0)) = sign(coalesce(sum(amount) FILTER (WHERE NOT is_book), 0))
     )

@@ -15,8 +15,9 @@ const DECIDED = ({ isFull, startsOn }: Scope): readonly RawBuilder<unknown>[] =>
         : sql`AND EXISTS (SELECT FROM bk_zone WHERE bk_zone.currency = bk_row.currency AND day BETWEEN first AND last)`
     }`,
   sql`ANALYZE bk_decided`,
-  sql`DELETE FROM bk_made WHERE group_id NOT IN (SELECT group_id FROM bk_made JOIN bk_decided ON bk_decided.row_id = bk_made.row_id)
-    OR group_id IN (SELECT group_id FROM bk_made JOIN bk_row ON id = row_id GROUP BY 1 HAVING max(day) < ${startsOn}::date)`,
+  sql`DELETE FROM bk_made WHERE group_id IN (
+    SELECT group_id FROM bk_made JOIN bk_row ON id = bk_made.row_id LEFT JOIN bk_decided ON bk_decided.row_id = id
+    GROUP BY 1 HAVING count(bk_decided.row_id) = 0 OR max(day) < ${startsOn}::date)`,
 ];
 
 /** Each group with its match: the one that it is already, or a new one. */

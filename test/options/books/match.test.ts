@@ -2,7 +2,15 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { matchBooks } from '../../../src/options/books/match.ts';
 import type { MatchRules } from '../../../src/ledger/own-books.ts';
 import { emptyTables, freshDatabase, type ServerDatabase } from '../../support/database.ts';
-import { MERCHANT_NO, NOW, stateOf, writeBook, writeLedger, type SmallEntry } from './random-books.ts';
+import {
+  MERCHANT_NO,
+  NOW,
+  startOn,
+  stateOf,
+  writeBook,
+  writeLedger,
+  type SmallEntry,
+} from './random-books.ts';
 
 let database: ServerDatabase;
 beforeAll(async () => {
@@ -25,9 +33,15 @@ const entries = (texts: readonly string[]): SmallEntry[] =>
     return { number: number!, day: Number(day), amount: amount!, keys };
   });
 
-const matched = async (ledger: readonly string[], book: readonly string[], rules = RULES) => {
+const matched = async (
+  ledger: readonly string[],
+  book: readonly string[],
+  rules = RULES,
+  start: number | null = null,
+) => {
   await writeLedger(database.db, entries(ledger));
   await writeBook(database.db, entries(book));
+  await startOn(database.db, start);
   await matchBooks(database.db, { merchantNo: MERCHANT_NO, rules, now: NOW });
   return (await stateOf(database.db)).matches;
 };
@@ -84,4 +98,57 @@ test.each([
   ['two that a fee may explain', ['1 0 99.70', '2 0 99.80'], ['1 1 100'], []],
 ])('%s', async (_, ledger, book, expected) => {
   expect(await matched(ledger, book)).toEqual(expected);
+});
+
+/** A pair of equal amounts, and what is left near it. */
+test.each([
+  [
+    'an entry of it is a part of a sum that is open',
+    ['1 0 9999.01', '2 0 20000.02'],
+    ['1 0 29999.03', '2 0 9999.01'],
+    [],
+  ],
+  [
+    'it is the sum of entries that are open',
+    ['1 0 29999.03'],
+    ['1 0 29999.03', '2 0 9999.01', '3 1 20000.02'],
+    [],
+  ],
+  ['an entry of it is one before a fee', ['1 0 99.70', '2 1 100'], ['1 0 100'], []],
+  [
+    'the sum is far away',
+    ['1 0 9999.01', '2 9 20000.02'],
+    ['1 9 29999.03', '2 0 9999.01'],
+    ['same-day 0 - 2026-03-01: L1 B2'],
+  ],
+  ['the fee is too large', ['1 0 99.40', '2 1 100'], ['1 0 100'], ['near-day 0 - 2026-03-02: L2 B1']],
+  ['chance explains the sum', ['1 0 10', '2 0 20'], ['1 0 30', '2 0 10'], ['same-day 0 - 2026-03-01: L1 B2']],
+  [
+    'what is open fits something else',
+    ['1 0 99.70', '2 1 100'],
+    ['1 0 100', '2 0 99.70', '3 3 99.70'],
+    ['near-day 0 - 2026-03-02: L2 B1'],
+  ],
+])('a pair is given up or not: %s', async (_, ledger, book, expected) => {
+  expect(await matched(ledger, book)).toEqual(expected);
+});
+
+test('before the first day of a book only what belongs to a later entry counts', async () => {
+  const ledger = ['1 0 10', '2 8 20', '3 9 30', '4 10 40', '5 0 50', '6 9 60'];
+  const book = ['1 10 20', '2 10 40', '3 12 50 5', '4 9 60'];
+  const matches = await matched(ledger, book, RULES, 10);
+  expect(matches).toEqual([
+    'near-day 0 - 2026-03-11: L2 B1',
+    'reference 0 - 2026-03-13: L5 B3',
+    'same-day 0 - 2026-03-11: L4 B2',
+  ]);
+  expect((await stateOf(database.db)).unmatched).toEqual([]);
+  const earlier = await matched([], [], RULES, 9);
+  expect(earlier).toContain('same-day 0 - 2026-03-10: L6 B4');
+  expect((await stateOf(database.db)).unmatched).toEqual(['L3']);
+});
+
+test('an entry before the first day makes a later pair uncertain', async () => {
+  expect(await matched(['1 8 10', '2 11 10'], ['1 10 10'], RULES, 10)).toEqual([]);
+  expect((await stateOf(database.db)).unmatched).toEqual(['B1', 'L2']);
 });

@@ -56,7 +56,7 @@ test.each([
     'one amount, the nearest day first',
     ['1 0 10', '2 2 10'],
     ['1 2 10.00'],
-    [['near-day', 'Several entries have this amount', 'L2 B1', 'L1 B1']],
+    [['near-day', 'Several answers fit', 'L2 B1', 'L1 B1']],
   ],
   [
     'a reference that does not agree',
@@ -69,13 +69,13 @@ test.each([
     'two sums',
     ['1 0 90000'],
     ['1 0 40000.17', '2 2 49999.83', '3 1 49999.83'],
-    [['sum', 'Several sums fit', 'L1 B1 B3', 'L1 B1 B2']],
+    [['sum', 'Several answers fit', 'L1 B1 B3', 'L1 B1 B2']],
   ],
   [
     'two fees',
     ['1 0 99.70', '2 0 99.80'],
     ['1 1 100'],
-    [['tolerance', 'Several entries differ', 'L1 B1', 'L2 B1']],
+    [['tolerance', 'Several answers fit', 'L1 B1', 'L2 B1']],
   ],
 ])('%s', async (_, ledger, book, expected) => {
   expect(await proposed(ledger, book)).toEqual(

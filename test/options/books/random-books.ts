@@ -41,6 +41,14 @@ export async function writeLedger(
 export const vanish = (db: Db, number: string, vanishedAt: Date | null = NOW) =>
   sql`UPDATE ledger_entry SET vanished_at = ${vanishedAt} WHERE batch_no = ${number}`.execute(db);
 
+/** The first day of the book from now on, as the latest import says. */
+export const startOn = async (db: Db, day: number | null, merchantNo = MERCHANT_NO): Promise<void> => {
+  const importId = await importOf(db, merchantNo);
+  await sql`UPDATE book_import SET starts_on = ${day === null ? null : dayOf(day)}::date WHERE id = ${importId}`.execute(
+    db,
+  );
+};
+
 /** Writes own entries, as an import does. One with a number that is known is changed. */
 export async function writeBook(
   db: Db,
