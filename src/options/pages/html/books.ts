@@ -103,7 +103,7 @@ function sumPart(view: View, { figures: [last], counts, account }: BookShown): P
       <td class="n">${format.amount(amount)}</td>
     </tr> `;
   const counted = (name: string, count: number): Html =>
-    html`${name} <span class="soft">${books.entries(count, format.count(count))}</span>`;
+    html`${name} <span class="soft">${books.entries(format.count(count))}</span>`;
   const explained = addAmounts(subtractAmounts(last.onlyThere, last.onlyHere), last.difference);
   return scrolling(
     { label: books.sum },

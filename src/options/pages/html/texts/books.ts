@@ -17,7 +17,7 @@ export const BOOKS_EN = {
   changed: 'Own books changed since they were matched. They are matched again with the next night.',
   sum: 'Ledger and own books',
   sumTo: (currency: string) => `${currency}, to the end of`,
-  entries: (count: number, shown: string) => `${shown} ${count === 1 ? 'entry' : 'entries'}`,
+  entries: (count: string) => `${count} ${count === '1' ? 'entry' : 'entries'}`,
   difference: 'Difference',
   explained: 'Difference, explained',
   figures: 'Figures by day',
