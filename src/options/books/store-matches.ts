@@ -53,11 +53,12 @@ const WRITTEN = ({ startsOn }: Scope) => sql`
     JOIN bk_row AS ledger ON ledger.id = ledger_id WHERE greatest(own.day, ledger.day) >= ${startsOn}::date
       AND least(own.day, ledger.day) < ${startsOn}::date
   )
-  SELECT bk_row.*, bk_group.match_id AS new_match_id, bk_held.named AS new_named,
-    bk_group.match_id IS NULL AND day < ${startsOn}::date AND bk_row.id NOT IN (SELECT row_id FROM early) AS is_out
-  FROM bk_row JOIN bk_decided ON bk_decided.row_id = bk_row.id LEFT JOIN bk_made ON bk_made.row_id = bk_row.id
-  LEFT JOIN bk_group ON bk_group.group_id = bk_made.group_id LEFT JOIN bk_held ON bk_held.row_id = bk_row.id
-  WHERE is_changed OR bk_row.match_id IS DISTINCT FROM bk_group.match_id OR bk_row.named IS DISTINCT FROM bk_held.named
+  SELECT * FROM (
+    SELECT bk_row.*, bk_group.match_id AS new_match_id, bk_held.named AS new_named,
+      bk_group.match_id IS NULL AND day < ${startsOn}::date AND bk_row.id NOT IN (SELECT row_id FROM early) AS is_out
+    FROM bk_row JOIN bk_decided ON bk_decided.row_id = bk_row.id LEFT JOIN bk_made ON bk_made.row_id = bk_row.id
+    LEFT JOIN bk_group ON bk_group.group_id = bk_made.group_id LEFT JOIN bk_held ON bk_held.row_id = bk_row.id
+  ) AS own WHERE is_changed OR match_id IS DISTINCT FROM new_match_id OR named IS DISTINCT FROM new_named OR (is_known AND is_out)
   UNION ALL SELECT bk_row.*, match_id, NULL, false FROM bk_row WHERE ${BY_PERSON} AND is_changed`;
 
 const storeRows = ({ merchantNo }: Scope): readonly RawBuilder<unknown>[] => {
