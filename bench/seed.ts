@@ -82,6 +82,8 @@ export async function seedPublishedDays(
 
 /** All stored days count as chained and published as they are. */
 export async function markPublished(db: Kysely<DB>): Promise<void> {
-  await sql`UPDATE day_entries SET figured_fingerprint = fingerprint, compared_fingerprint = fingerprint`.execute(db);
+  await sql`UPDATE day_entries SET figured_fingerprint = fingerprint, compared_fingerprint = fingerprint`.execute(
+    db,
+  );
   await sql`UPDATE account_day SET published_hash = content_hash`.execute(db);
 }
