@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { startCommand } from './processes.ts';
 import type { BenchDatabase } from './server.ts';
 
-const LOOK_EVERY_MS = 20;
+const ASK_EVERY_MS = 100;
 
 export interface NightOfWorkers {
   /** From the night on the queue to its end. */
@@ -36,7 +36,7 @@ export async function nightOfWorkers(
       .executeTakeFirstOrThrow();
     let connections = 0;
     for (;;) {
-      const now = await lookAt(db, id);
+      const now = await stateOf(db, id);
       connections = Math.max(connections, now.connections);
       if (now.exitCode !== null) {
         const ms = performance.now() - startedMs;
@@ -44,7 +44,7 @@ export async function nightOfWorkers(
         const peaks = await Promise.all(started.map((worker) => worker.peakMegabytes()));
         return { ms, peakMegabytes: Math.max(...peaks), connections };
       }
-      await sleep(LOOK_EVERY_MS);
+      await sleep(ASK_EVERY_MS);
     }
   } finally {
     await Promise.all([schedule, ...started].map((one) => one.stop()));
@@ -52,7 +52,7 @@ export async function nightOfWorkers(
 }
 
 /** How the run stands. The bench's own connection, which asks, does not count. */
-async function lookAt(db: BenchDatabase['db'], runId: number) {
+async function stateOf(db: BenchDatabase['db'], runId: number) {
   const { rows } = await sql<{ readonly exitCode: number | null; readonly connections: number }>`
     SELECT exit_code AS "exitCode", (
       SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
