@@ -11,7 +11,7 @@ export const books: Option = {
   docs: ['books.md'],
   commands: [
     {
-      usage: 'books',
+      usage: 'books [options]',
       about: 'a merchant’s own books: import them, match them with the ledger, decide what is open',
       load: async () => (await import('./command.ts')).booksCommand,
     },
