@@ -98,8 +98,8 @@ const uncrowded = (connect: () => Promise<pg.PoolClient>): Promise<pg.PoolClient
 const ASK_PROCESS = 'SELECT pg_backend_pid() AS pid';
 
 /**
- * For a process whose statements are about one merchant each: planning one anew costs several times what carrying it out does. A plan
- * that was made while a table had no statistics would read all of it, if it were not for indexes.
+ * For a process whose statements are about one merchant each: planning one anew costs several times what carrying it out does. Over
+ * indexes, as a plan that was made while a table had no statistics would read the table completely.
  */
 const PLANS_ONCE = 'SET plan_cache_mode TO force_generic_plan; SET enable_seqscan TO off';
 
