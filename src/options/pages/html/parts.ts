@@ -77,7 +77,9 @@ function cellOf<Row>([head, cell, kind = 'text']: Column<Row>, row: Row, isStack
   const label = isStacked && typeof head === 'string' ? head : null;
   const content = cell(row);
   if (kind.startsWith('name'))
-    return html`<th scope="row" class="${className}" data-head="${label}">${content}</th>`;
+    return label === null
+      ? html`<th scope="row" class="${className}">${content}</th>`
+      : html`<th scope="row" class="${className}" data-head="${label}">${content}</th>`;
   if (label !== null) return html`<td class="${className}" data-head="${label}">${content}</td>`;
   return className === '' ? html`<td>${content}</td>` : html`<td class="${className}">${content}</td>`;
 }
