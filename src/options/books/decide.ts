@@ -12,7 +12,7 @@ import { recordAuditEvent, type Assignment } from '../../store/audit.ts';
 import { arrayLiteral, rowOf, rowsOf, type Db, type Trx } from '../../store/engine/database.ts';
 import { answerEntries } from './answers.ts';
 import { matchIn } from './match.ts';
-import { subjectOf } from './open.ts';
+import { lockBooks, SIDE, subjectOf } from './open.ts';
 import type {
   Decided,
   DecidedMatch,
@@ -56,9 +56,7 @@ export async function decide(deciding: Deciding, decision: Decision): Promise<De
   const command = `books ${decision.step === 'match' ? 'accept' : decision.step}`;
   return db.transaction().execute(async (trx) => {
     // Who decides waits for a matching, and keeps others from one.
-    await sql`SELECT pg_advisory_xact_lock(hashtextextended(${`daybook books ${merchantNo}`}, 0))`.execute(
-      trx,
-    );
+    await lockBooks(trx, merchantNo);
     const record: Work['record'] = (subject, assignment) =>
       recordAuditEvent(trx, { by, command, subject, note: note ?? undefined, assignment }, now);
     const work = { trx, deciding, merchantNo, record };
@@ -181,7 +179,7 @@ const isNamed = (merchantNo: string, { ledger, own }: Named): RawBuilder<unknown
     WHERE book_entry.merchant_no = ${merchantNo}))`;
 
 const foundOf = (trx: Trx, merchantNo: string, named: Named): Promise<Found[]> => rowsOf(trx)<Found>`
-  SELECT CASE WHEN entry.batch_no IS NULL THEN 'book' ELSE 'ledger' END AS side, coalesce(entry.batch_no, own.number) AS number,
+  SELECT ${SIDE} AS side, coalesce(entry.batch_no, own.number) AS number,
     own.book, entry.currency, entry.amount, entry.match_id AS "matchId", made.rule,
     CASE WHEN entry.batch_no IS NULL THEN own.withdrawn_import_id IS NOT NULL OR (own.amount, own.day) <> (entry.amount, entry.day)
       ELSE ledger.vanished_at IS NOT NULL OR coalesce(ledger.credit, -ledger.debit) <> entry.amount

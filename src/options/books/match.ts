@@ -5,6 +5,7 @@
 import { sql } from 'kysely';
 import { type Db, type Trx, rowOf } from '../../store/engine/database.ts';
 import { matchRows } from './match-rules.ts';
+import { lockBooks } from './open.ts';
 import { storeMatches, type Stored } from './store-matches.ts';
 import type { MatchRules } from '../../ledger/own-books.ts';
 import { loadRows, type Scope } from './work-rows.ts';
@@ -35,7 +36,7 @@ export const matchBooks = (db: Db, request: MatchRequest): Promise<MatchReport> 
 /** The same as a part of a transaction. It may be called once in one. */
 export async function matchIn(trx: Trx, request: MatchRequest): Promise<MatchReport> {
   const { merchantNo, rules, now, runId = null } = request;
-  await sql`SELECT pg_advisory_xact_lock(hashtextextended(${`daybook books ${merchantNo}`}, 0))`.execute(trx);
+  await lockBooks(trx, merchantNo);
   await sql`SELECT set_config('work_mem', '64MB', true), set_config('jit', 'off', true)`.execute(trx);
   const startsOn = await startOf(trx, merchantNo);
   const { days: within, sumEntriesMax, tolerances } = rules;

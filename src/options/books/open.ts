@@ -3,7 +3,7 @@ import { sql, type RawBuilder } from 'kysely';
 import type { AccountFilter, Chosen } from '../../ledger/account-filter.ts';
 import type { Account, BusinessDay } from '../../ledger/entry.ts';
 import { ofAccounts, ofMerchants } from '../../store/account-filter.ts';
-import { rowsOf, type Db } from '../../store/engine/database.ts';
+import { lockNamed, rowsOf, type Db, type Trx } from '../../store/engine/database.ts';
 import type {
   ListedMatch,
   MatchEntry,
@@ -11,6 +11,9 @@ import type {
   OpenFilter,
   UnmatchedCount,
 } from '../../ledger/own-books.ts';
+
+/** Imports, matchings and decisions of a merchant's books wait for each other, until their transactions end. */
+export const lockBooks = (trx: Trx, merchantNo: string) => lockNamed(trx, `daybook books ${merchantNo}`);
 
 /** What an assignment's audit event calls the entry `entry`, with its own row `own`. */
 const SUBJECT = sql`entry.merchant_no || CASE WHEN entry.batch_no IS NULL
@@ -32,7 +35,8 @@ const openRows = (accounts: AccountFilter): RawBuilder<unknown> => sql`(
   SELECT entry.*, made.rule FROM book_match AS made JOIN book_match_entry AS entry ON entry.match_id = made.id
   WHERE made.audit_event_id IS NOT NULL AND made.waits_for_approval AND ${ofAccounts(accounts, 'made')})`;
 
-const SIDE = sql`CASE WHEN entry.batch_no IS NULL THEN 'book' ELSE 'ledger' END`;
+/** The side of the row `entry`. */
+export const SIDE = sql`CASE WHEN entry.batch_no IS NULL THEN 'book' ELSE 'ledger' END`;
 const PLACE = sql`concat_ws('/', entry.day, entry.merchant_no, entry.currency, ${SIDE}, entry.batch_no, entry.book_entry_id) COLLATE "C"`;
 
 /** Entries that count as unmatched, the oldest first. */
@@ -83,7 +87,7 @@ export const listMatches = (
   rowsOf(db)<ListedMatch>`
     SELECT made.id, made.merchant_no AS "merchantNo", made.currency, made.rule, made.difference,
       made.difference_type AS "differenceType", made.waits_for_approval AS "waitsForApproval", by_whom AS by, note, (
-        SELECT json_agg(json_build_object('side', CASE WHEN entry.batch_no IS NULL THEN 'book' ELSE 'ledger' END, 'number',
+        SELECT json_agg(json_build_object('side', ${SIDE}, 'number',
           coalesce(entry.batch_no, own.number), 'book', own.book, 'day', entry.day, 'amount', entry.amount::text) ORDER BY entry.day)
         FROM book_match_entry AS entry LEFT JOIN book_entry AS own ON own.id = entry.book_entry_id WHERE entry.match_id = made.id
       ) AS entries

@@ -8,6 +8,7 @@ import { addAmounts, compareAmounts, subtractAmounts } from '../../ledger/money.
 import { type Db, rowsOf } from '../../store/engine/database.ts';
 import { MATCH_RULES } from '../../ledger/own-books.ts';
 import { SUM_CANDIDATES_MAX, sumsOf } from './sums.ts';
+import { NAMING } from './work-rows.ts';
 import type { MatchEntry, MatchRule, MatchRules, Proposal } from '../../ledger/own-books.ts';
 
 /** Most unmatched entries that are read, the oldest first. */
@@ -87,9 +88,8 @@ const unmatchedEntries = (db: Db, { merchantNo, currency, from, to, rules: { day
       SELECT batch_no FROM near WHERE named IS NOT NULL AND batch_no IS NOT NULL UNION SELECT unnest(named) FROM near
     ), joined AS (
       SELECT entry.* FROM names JOIN book_match_entry AS entry ON entry.merchant_no = ${merchantNo} AND entry.batch_no = names.batch_no
-      UNION SELECT entry.* FROM names JOIN book_entry AS own ON own.reference_keys @> ARRAY[names.batch_no] AND own.reference_keys <> '{}'
-        AND own.withdrawn_import_id IS NULL AND own.merchant_no = ${merchantNo}
-      JOIN book_match_entry AS entry ON entry.book_entry_id = own.id
+      UNION SELECT entry.* FROM names AS named CROSS JOIN ${NAMING}
+      JOIN book_match_entry AS entry ON entry.book_entry_id = own.id WHERE own.merchant_no = ${merchantNo}
     )
     SELECT CASE WHEN own.id IS NULL THEN 'ledger' ELSE 'book' END AS side, coalesce(own.number, entry.batch_no) AS number, own.book, entry.day,
       entry.currency, trim_scale(entry.amount) AS amount, coalesce(own.reference, '') AS reference,

@@ -127,6 +127,12 @@ const UNDONE_BY_PERSON = sql`
     SELECT match_id, true AS is_gone, rule FROM bk_gone UNION ALL SELECT match_id, false, rule FROM bk_row WHERE is_moved
   ) AS touched WHERE ${BY_PERSON} GROUP BY match_id`;
 
+/** As `own` the own entries, of any merchant, that name the batch of the row `named`. Of one key at a time: the index is certain. */
+export const NAMING = sql`LATERAL (
+  SELECT id, merchant_no FROM book_entry
+  WHERE reference_keys @> ARRAY[named.batch_no] AND reference_keys <> '{}' AND withdrawn_import_id IS NULL OFFSET 0
+) AS own`;
+
 /**
  * Adds the entries that those behind the row `after` lead to: those of the same match, what they name and what names them, now and when
  * they were matched last. A table just imported into has no statistics yet: to be certain of the index, a lookup is of one key.
@@ -148,10 +154,7 @@ const linkedRows = (scope: Scope, after: number, isFollowed: RawBuilder<unknown>
       scope,
       sql`(SELECT own.id FROM (
           SELECT batch_no FROM bk_row WHERE ${row} AND NOT is_book UNION SELECT batch_no FROM bk_gone WHERE ${gone}
-        ) AS ledger CROSS JOIN LATERAL (
-          SELECT id, merchant_no FROM book_entry
-          WHERE reference_keys @> ARRAY[ledger.batch_no] AND reference_keys <> '{}' AND withdrawn_import_id IS NULL OFFSET 0
-        ) AS own WHERE own.merchant_no = ${scope.merchantNo}
+        ) AS named CROSS JOIN ${NAMING} WHERE own.merchant_no = ${scope.merchantNo}
         UNION SELECT book_entry_id FROM ${sameMatch}
       ) AS naming CROSS JOIN LATERAL (SELECT * FROM book_entry WHERE id = naming.id OFFSET 0) AS e`,
       TRUE,

@@ -4,7 +4,7 @@ import type { BusinessDay } from '../../ledger/entry.ts';
 import { storableJson } from '../../ledger/text.ts';
 import type { RunRequest } from '../../run/active-run.ts';
 import type { DueJob } from '../../run/schedule/due.ts';
-import { arrayLiteral, type Db, type Trx, rowsOf } from '../../store/engine/database.ts';
+import { arrayLiteral, lockNamed, type Db, type Trx, rowsOf } from '../../store/engine/database.ts';
 import type { RunRow } from '../../store/runs.ts';
 import { hasWaiting } from '../../store/tasks.ts';
 
@@ -74,7 +74,7 @@ export async function openRunSince(db: Db, since: Date): Promise<number | undefi
 
 /** One process at a time checks a slot of a job and puts it on the queue. Until the transaction ends. */
 export async function lockSlot(trx: Trx, job: string, slot: string): Promise<void> {
-  await sql`SELECT pg_advisory_xact_lock(hashtextextended(${`daybook slot ${job} ${slot}`}, 0))`.execute(trx);
+  await lockNamed(trx, `daybook slot ${job} ${slot}`);
 }
 
 /** The exit code of the merchant's part of the run, null while it waits; undefined if it is none of the run's. */

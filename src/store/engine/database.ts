@@ -87,3 +87,7 @@ export async function freeSpace(
     await sql`VACUUM ${sql.raw(full ? '(FULL)' : '')} ${sql.table(table)}`.execute(db);
   }
 }
+
+/** Waits for whoever has the lock of this name, and keeps it until the transaction ends. */
+export const lockNamed = (trx: Trx, name: string) =>
+  sql`SELECT pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute(trx);

@@ -8,6 +8,7 @@ import type { BusinessDay } from '../../../ledger/entry.ts';
 import { UsageError } from '../../../run/verdict/exit-codes.ts';
 import { type AuditEvent, recordAuditEvent } from '../../../store/audit.ts';
 import { arrayLiteral, type Db, rowOf, rowsOf, type Trx } from '../../../store/engine/database.ts';
+import { lockBooks } from '../open.ts';
 import type { BookRow } from './book-row.ts';
 import type { Mapping } from './mapping.ts';
 import { readRows, repeated, type ReadRows, type UnreadableRow } from './rows.ts';
@@ -128,7 +129,8 @@ const fault = ([first]: readonly UnreadableRow[]): string =>
  */
 async function startImport(trx: Trx, request: ImportRequest): Promise<Importing> {
   const { merchant: merchantNo, book } = request.mapping;
-  await sql`SELECT pg_advisory_xact_lock(hashtextextended(${`daybook books ${merchantNo}`}, 0)), set_config('jit', 'off', true),
+  await lockBooks(trx, merchantNo);
+  await sql`SELECT set_config('jit', 'off', true),
     set_config('idle_in_transaction_session_timeout', ${String(IDLE_MS_MAX)}, true)`.execute(trx);
   await sql`CREATE TEMPORARY TABLE book_read (entry_id bigint PRIMARY KEY) ON COMMIT DROP`.execute(trx);
   const auditEventId = await recordAuditEvent(trx, request.auditEvent, request.now());
