@@ -11,26 +11,22 @@ import {
   hasEmbedded,
   type ServerDatabase,
 } from '../../support/database.ts';
-import { MERCHANT_NO, NOW, stateOf, vanish, writeBook, writeLedger } from './random-books.ts';
-
-const RULES = {
-  rules: ['reference', 'same-day', 'near-day', 'sum', 'tolerance'],
-  days: 3,
-  sumEntriesMax: 6,
-  tolerances: new Map([['CNY', { max: '0.5', type: 'fee' }]]),
-} as const;
+import {
+  MERCHANT_NO,
+  NOW,
+  stateOf,
+  vanish,
+  writeBook,
+  writeLedger,
+  booksEnv,
+  RULES,
+} from './random-books.ts';
 
 let database: ServerDatabase;
 let env: Env;
 beforeAll(async () => {
   database = await freshDatabase();
-  env = {
-    DATABASE_URL: database.url,
-    DAYBOOK_NOW: NOW.toISOString(),
-    PLATFORM_BASE_URL: 'http://127.0.0.1:1',
-    PLATFORM_TIME_ZONE: 'Asia/Shanghai',
-    BOOKS_TOLERANCES: '{"CNY":{"max":"0.5","type":"fee"}}',
-  };
+  env = booksEnv(database.url);
 });
 beforeEach(() => emptyTables(database.db));
 afterAll(() => database.close());

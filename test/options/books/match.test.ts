@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { matchBooks } from '../../../src/options/books/match.ts';
-import type { MatchRules } from '../../../src/ledger/own-books.ts';
 import { emptyTables, freshDatabase, type ServerDatabase } from '../../support/database.ts';
 import {
   MERCHANT_NO,
@@ -9,7 +8,8 @@ import {
   stateOf,
   writeBook,
   writeLedger,
-  type SmallEntry,
+  entriesOf,
+  RULES,
 } from './random-books.ts';
 
 let database: ServerDatabase;
@@ -19,28 +19,14 @@ beforeAll(async () => {
 beforeEach(() => emptyTables(database.db));
 afterAll(() => database.close());
 
-export const RULES: MatchRules = {
-  rules: ['reference', 'same-day', 'near-day', 'sum', 'tolerance'],
-  days: 3,
-  sumEntriesMax: 6,
-  tolerances: new Map([['CNY', { max: '0.5', type: 'fee' }]]),
-};
-
-/** `B1 2 10.00 L1`: number, day, amount, and what it names. */
-const entries = (texts: readonly string[]): SmallEntry[] =>
-  texts.map((text) => {
-    const [number, day, amount, ...keys] = text.split(' ');
-    return { number: number!, day: Number(day), amount: amount!, keys };
-  });
-
 const matched = async (
   ledger: readonly string[],
   book: readonly string[],
   rules = RULES,
   start: number | null = null,
 ) => {
-  await writeLedger(database.db, entries(ledger));
-  await writeBook(database.db, entries(book));
+  await writeLedger(database.db, entriesOf(ledger));
+  await writeBook(database.db, entriesOf(book));
   await startOn(database.db, start);
   await matchBooks(database.db, { merchantNo: MERCHANT_NO, rules, now: NOW });
   return (await stateOf(database.db)).matches;

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { matchBooks } from '../../../src/options/books/match.ts';
 import { proposals } from '../../../src/options/books/proposals.ts';
-import type { MatchRules } from '../../../src/ledger/own-books.ts';
 import { emptyTables, freshDatabase, type ServerDatabase } from '../../support/database.ts';
-import { dayOf, MERCHANT_NO, NOW, writeBook, writeLedger, type SmallEntry } from './random-books.ts';
+import { dayOf, MERCHANT_NO, NOW, writeBook, writeLedger, entriesOf, RULES } from './random-books.ts';
 
 let database: ServerDatabase;
 beforeAll(async () => {
@@ -12,26 +11,13 @@ beforeAll(async () => {
 beforeEach(() => emptyTables(database.db));
 afterAll(() => database.close());
 
-const RULES: MatchRules = {
-  rules: ['reference', 'same-day', 'near-day', 'sum', 'tolerance'],
-  days: 3,
-  sumEntriesMax: 6,
-  tolerances: new Map([['CNY', { max: '0.5', type: 'fee' }]]),
-};
-
-const entries = (texts: readonly string[]): SmallEntry[] =>
-  texts.map((text) => {
-    const [number, day, amount, ...keys] = text.split(' ');
-    return { number: number!, day: Number(day), amount: amount!, keys };
-  });
-
 const proposed = async (
   ledger: readonly string[],
   book: readonly string[],
   [from, to]: readonly [number, number] = [0, 30],
 ) => {
-  await writeLedger(database.db, entries(ledger));
-  await writeBook(database.db, entries(book));
+  await writeLedger(database.db, entriesOf(ledger));
+  await writeBook(database.db, entriesOf(book));
   await matchBooks(database.db, { merchantNo: MERCHANT_NO, rules: RULES, now: NOW });
   const asked = {
     merchantNo: MERCHANT_NO,

@@ -1,5 +1,6 @@
 /** Random histories of a merchant's ledger and own books, written into the tables as reading and importing leave them. */
 import { sql } from 'kysely';
+import type { MatchRules } from '../../../src/ledger/own-books.ts';
 import { rowsOf, type Db } from '../../../src/store/engine/database.ts';
 import { recordAuditEvent } from '../../../src/store/audit.ts';
 
@@ -122,3 +123,27 @@ export async function stateOf(db: Db): Promise<State> {
   const texts = (rows: readonly { text: string }[]) => rows.map(({ text }) => text);
   return { matches: texts(matches), unmatched: texts(unmatched), days: texts(days) };
 }
+
+/** The rules that the settings have by default, with a tolerance. */
+export const RULES: MatchRules = {
+  rules: ['reference', 'same-day', 'near-day', 'sum', 'tolerance'],
+  days: 3,
+  sumEntriesMax: 6,
+  tolerances: new Map([['CNY', { max: '0.5', type: 'fee' }]]),
+};
+
+/** `B1 2 10.00 L1`: number, day, amount, and what it names. */
+export const entriesOf = (texts: readonly string[]): SmallEntry[] =>
+  texts.map((text) => {
+    const [number, day, amount, ...keys] = text.split(' ');
+    return { number: number!, day: Number(day), amount: amount!, keys };
+  });
+
+/** A command's settings for a database in which such books are matched by `RULES`. */
+export const booksEnv = (databaseUrl: string) => ({
+  DATABASE_URL: databaseUrl,
+  DAYBOOK_NOW: NOW.toISOString(),
+  PLATFORM_BASE_URL: 'http://127.0.0.1:1',
+  PLATFORM_TIME_ZONE: 'Asia/Shanghai',
+  BOOKS_TOLERANCES: '{"CNY":{"max":"0.5","type":"fee"}}',
+});

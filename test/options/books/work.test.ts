@@ -4,7 +4,6 @@ import { matchBooks } from '../../../src/options/books/match.ts';
 import { bookFigures } from '../../../src/options/books/figures.ts';
 import { daybook, type Env } from '../../cli/daybook.ts';
 import { emptyTables, freshDatabase, type ServerDatabase } from '../../support/database.ts';
-import type { MatchRules } from '../../../src/ledger/own-books.ts';
 import {
   MERCHANT_NO,
   NOW,
@@ -13,27 +12,15 @@ import {
   writeBook,
   writeLedger,
   type SmallEntry,
+  booksEnv,
+  RULES,
 } from './random-books.ts';
-
-const RULES: MatchRules = {
-  rules: ['reference', 'same-day', 'near-day', 'sum', 'tolerance'],
-  days: 3,
-  sumEntriesMax: 6,
-  tolerances: new Map([['CNY', { max: '0.5', type: 'fee' }]]),
-};
 
 let database: ServerDatabase;
 let env: Env;
 beforeAll(async () => {
   database = await freshDatabase();
-  env = {
-    DATABASE_URL: database.url,
-    DAYBOOK_NOW: NOW.toISOString(),
-    PLATFORM_BASE_URL: 'http://127.0.0.1:1',
-    PLATFORM_TIME_ZONE: 'Asia/Shanghai',
-    BOOKS_TOLERANCES: '{"CNY":{"max":"0.5","type":"fee"}}',
-    BOOKS_APPROVAL_ABOVE: '{"CNY":"1000"}',
-  };
+  env = { ...booksEnv(database.url), BOOKS_APPROVAL_ABOVE: '{"CNY":"1000"}' };
 });
 beforeEach(() => emptyTables(database.db));
 afterAll(() => database.close());
