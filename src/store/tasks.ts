@@ -142,8 +142,8 @@ export async function closeRanges(
   const { numUpdatedRows } = await db
     .updateTable('task')
     .set({ state, exit_code: state === 'ended' ? 0 : null, finished_at: now })
-    .where('kind', '=', 'range')
-    .where('state', '=', 'waiting')
+    .where('kind', '=', sql.lit('range'))
+    .where('state', '=', sql.lit('waiting'))
     .where('number', '=', sql<number>`ANY (${[...ids]}::bigint[])`)
     .executeTakeFirstOrThrow();
   return Number(numUpdatedRows);

@@ -76,11 +76,11 @@ const ofPayee = (db: Db, { merchantNo, payeeKey }: Payee) =>
  * `beneficiary_in_review` allows one such registration a payee.
  */
 export const beneficiaryInReview = async (db: Db, payee: Payee): Promise<BeneficiaryRow | null> =>
-  (await ofPayee(db, payee).where('status', 'in', ['sending', '01']).executeTakeFirst()) ?? null;
+  (await ofPayee(db, payee).where(sql<boolean>`status IN ('sending', '01')`).executeTakeFirst()) ?? null;
 
 /** Approved registrations of the same payee, oldest first. */
 export const beneficiariesApproved = (db: Db, payee: Payee): Promise<BeneficiaryRow[]> =>
-  ofPayee(db, payee).where('status', '=', '04').orderBy('id').execute();
+  ofPayee(db, payee).where('status', '=', sql.lit('04')).orderBy('id').execute();
 
 export const beneficiaryByMerOrderNo = async (db: Db, merOrderNo: string): Promise<BeneficiaryRow | null> =>
   (await registrations(db).where('mer_order_no', '=', merOrderNo).executeTakeFirst()) ?? null;

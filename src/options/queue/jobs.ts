@@ -218,17 +218,18 @@ interface LostMerchant extends MerchantJob {
 
 /**
  * Merchants that wait in a run that has not ended, and have no job that waits or is at work: it was given up, or waited
- * for too long. Each merchant has one or the other at any moment, as rows and jobs are written together.
+ * for too long. Each merchant has one or the other at any moment, as rows and jobs are written together. Both are read
+ * once, whatever the planner knows of them.
  */
 export async function lostMerchants(db: Db): Promise<LostMerchant[]> {
   const rows = await rowsOf(db)<MerchantJob>`
-    SELECT waiting.run_id AS "runId", waiting.merchant_no AS "merchantNo"
-    FROM run JOIN task waiting ON waiting.run_id = run.id AND waiting.state = 'waiting' AND waiting.kind = 'run'
-    WHERE run.request IS NOT NULL AND run.exit_code IS NULL AND NOT EXISTS (
-      SELECT 1 FROM ${JOBS}
-      WHERE ${IS_ON_A_LANE} AND ${IS_OPEN} AND singleton_key = waiting.merchant_no
-        AND (data->>'runId')::bigint = waiting.run_id)
-    ORDER BY waiting.run_id, waiting.merchant_no LIMIT ${LOST_MAX}`;
+    SELECT run_id AS "runId", merchant_no AS "merchantNo" FROM (
+      SELECT waiting.run_id, waiting.merchant_no
+      FROM run JOIN task waiting ON waiting.run_id = run.id AND waiting.state = 'waiting' AND waiting.kind = 'run'
+      WHERE run.request IS NOT NULL AND run.exit_code IS NULL
+      EXCEPT SELECT (data->>'runId')::bigint, singleton_key COLLATE "C" FROM ${JOBS} WHERE ${IS_ON_A_LANE} AND ${IS_OPEN}
+    ) AS lost
+    ORDER BY 1, 2 LIMIT ${LOST_MAX}`;
   if (rows.length === 0) return [];
   const merchants = rows.map(({ merchantNo }) => merchantNo);
   const letters = await deadLetters(db, { limit: LOST_MAX * LETTERS_EACH_MAX, merchants });

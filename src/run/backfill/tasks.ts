@@ -64,8 +64,8 @@ const openParts = (db: Kysely<DB>) =>
       'attempts as tries',
       'not_before as tryAt',
     ])
-    .where('kind', '=', 'backfill')
-    .where('state', '=', 'waiting')
+    .where('kind', '=', sql.lit('backfill'))
+    .where('state', '=', sql.lit('waiting'))
     .orderBy('number')
     .orderBy('merchant_no')
     .$castTo<OpenPart>();
@@ -147,8 +147,8 @@ export async function storeSlice(
 const waiting = (db: Kysely<DB>, backfillId: number) =>
   db
     .updateTable('task')
-    .where('kind', '=', 'backfill')
-    .where('state', '=', 'waiting')
+    .where('kind', '=', sql.lit('backfill'))
+    .where('state', '=', sql.lit('waiting'))
     .where('number', '=', backfillId);
 
 const waitingOf = (db: Kysely<DB>, { merchantNo, backfillId }: OpenPart) =>

@@ -127,7 +127,7 @@ export async function resolveBreak(
     .updateTable('continuity_break')
     .set({ status: 'resolved', note, closed_at: now })
     .where('id', '=', id)
-    .where('status', '=', 'open')
+    .where('status', '=', sql.lit('open'))
     .returningAll()
     .executeTakeFirst();
   if (row !== undefined) await makeDaysDue(db, row);
@@ -140,7 +140,7 @@ export async function reopenBreak(db: Db, id: number): Promise<BreakRow | undefi
     .updateTable('continuity_break')
     .set({ status: 'open', note: null, closed_at: null })
     .where('id', '=', id)
-    .where('status', '=', 'resolved')
+    .where('status', '=', sql.lit('resolved'))
     .returningAll()
     .executeTakeFirst();
   if (row !== undefined) await makeDaysDue(db, row);

@@ -40,7 +40,7 @@ const breaksFor = (db: Db, { all = false, only = sql`true`, ...filter }: BreakFi
     .where(ofDays(filter))
     .where(only)
     .$if(all !== true, (query) =>
-      all === false ? query.where('status', '=', 'open') : query.where('status', '<>', 'healed'),
+      all === false ? query.where('status', '=', sql.lit('open')) : query.where('status', '<>', 'healed'),
     );
 
 /** Breaks to show to a person, oldest day first. */
@@ -277,7 +277,7 @@ export async function breaksToHeal(
   const narrow = db
     .selectFrom('continuity_break')
     .selectAll()
-    .where('status', '=', 'open')
+    .where('status', '=', sql.lit('open'))
     .where(ofAccounts(asked.accounts))
     .where(sql<boolean>`end_ms - begin_ms < ${asked.spanMsMax}`)
     .limit(asked.limit);
