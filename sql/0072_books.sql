@@ -70,7 +70,7 @@ CREATE TABLE book_match (
 CREATE INDEX book_match_complete ON book_match (merchant_no, currency, complete_on);
 
 CREATE TABLE book_match_entry (
-  match_id bigint REFERENCES book_match (id) ON DELETE SET NULL,
+  match_id bigint,
   merchant_no text COLLATE "C" NOT NULL,
   currency text COLLATE "C" NOT NULL,
   batch_no text COLLATE "C",

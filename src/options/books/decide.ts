@@ -245,6 +245,7 @@ async function assign(work: Work, { entries, to: named, due }: Assigned): Promis
 /** Deletes the match. Its entries, so many, are free for the rules again. */
 async function release(work: Work, id: number): Promise<number> {
   const entries = await touch(work, id);
+  await sql`UPDATE book_match_entry SET match_id = NULL WHERE match_id = ${id}`.execute(work.trx);
   await sql`DELETE FROM book_match WHERE id = ${id}`.execute(work.trx);
   return entries;
 }

@@ -1,6 +1,6 @@
 /** The rules as set operations on the temporary tables of `work-rows.ts`. Each tries what the earlier ones left. */
 import { sql, type RawBuilder } from 'kysely';
-import { type Trx, rowsOf } from '../../store/engine/database.ts';
+import { arrayLiteral, type Trx, rowsOf } from '../../store/engine/database.ts';
 import type { MatchRule, MatchRules } from '../../ledger/own-books.ts';
 import { BY_PERSON, isInTime, run, type Scope } from './work-rows.ts';
 import { completions, SUM_CANDIDATES_MAX, sumsOf } from './sums.ts';
@@ -111,7 +111,7 @@ const PAIRS_MADE: readonly RawBuilder<unknown>[] = [
 const openRows = (scope: Scope): readonly RawBuilder<unknown>[] => [
   sql`CREATE TEMPORARY TABLE bk_open ON COMMIT DROP AS
     SELECT id, is_book, currency, day, amount,
-      CASE WHEN is_book THEN count(*) FILTER (WHERE NOT is_book) OVER near ELSE count(*) FILTER (WHERE is_book) OVER near END > 0 AS has_other
+      CASE WHEN is_book THEN count(*) FILTER (WHERE NOT is_book) OVER near ELSE count(*) FILTER (WHERE is_book) OVER near END > 0 AS has_equal
     FROM bk_row WHERE ${isLeft(scope)} WINDOW near AS ${near(scope.days)}`,
   sql`CREATE UNIQUE INDEX ON bk_open (id)`,
   sql`CREATE INDEX ON bk_open (currency, is_book, day, amount)`,
@@ -123,12 +123,11 @@ const openRows = (scope: Scope): readonly RawBuilder<unknown>[] => [
 
 /**
  * For each account's day and side: how many entries are left, how many of the other side within the days, and how many of either are in
- * pairs of equal amounts. A window with more candidates than are searched stays as `is_unsearched`.
+ * pairs of equal amounts.
  */
 const windows = (days: number) => sql`
   CREATE TEMPORARY TABLE bk_window ON COMMIT DROP AS
-  SELECT currency, day, is_book, targets, pairs, of_both - of_side AS candidates, pairs_of_both - pairs_of_side AS pairs_near,
-    of_both - of_side > ${SUM_CANDIDATES_MAX} AS is_unsearched
+  SELECT currency, day, is_book, targets, pairs, of_both - of_side AS candidates, pairs_of_both - pairs_of_side AS pairs_near
   FROM (
     SELECT *, sum(targets) OVER near AS of_both, sum(pairs) OVER near AS pairs_of_both, sum(targets) OVER side AS of_side,
       sum(pairs) OVER side AS pairs_of_side
@@ -150,8 +149,9 @@ interface SumWindow {
   readonly targets: readonly WindowRow[];
   readonly candidates: readonly WindowRow[];
 }
-type WindowRow = readonly [id: number, amount: string, hasOther: boolean];
-const isUnexplained = ([, , hasOther]: WindowRow): boolean => !hasOther;
+type WindowRow = readonly [id: number, amount: string, hasEqual: boolean];
+const isAlone = ([, , hasEqual]: WindowRow): boolean => !hasEqual;
+const amountsOf = (rows: readonly WindowRow[]): string[] => rows.map(([, amount]) => amount);
 
 /** The windows that satisfy a condition and can be searched, in parts. */
 async function* sumWindows(
@@ -162,9 +162,9 @@ async function* sumWindows(
   for (let offset = 0, windows: SumWindow[]; ; offset += WINDOWS_AT_ONCE) {
     windows = await rowsOf(trx)<SumWindow>`
       SELECT currency, day, is_book AS "isBook", pairs::int, pairs_near::int AS "pairsNear",
-        (SELECT coalesce(json_agg(json_build_array(id, amount::text, has_other)), '[]') FROM bk_open AS target
+        (SELECT coalesce(json_agg(json_build_array(id, amount::text, has_equal)), '[]') FROM bk_open AS target
           WHERE (target.currency, target.day, target.is_book) = (win.currency, win.day, win.is_book) AND amount <> 0) AS targets,
-        (SELECT json_agg(json_build_array(id, amount::text, has_other)) FROM bk_open AS one WHERE (one.currency, one.is_book) =
+        (SELECT json_agg(json_build_array(id, amount::text, has_equal)) FROM bk_open AS one WHERE (one.currency, one.is_book) =
           (win.currency, NOT win.is_book) AND one.day BETWEEN win.day - ${days}::int AND win.day + ${days}::int AND amount <> 0) AS candidates
       FROM bk_window AS win WHERE candidates BETWEEN 1 AND ${SUM_CANDIDATES_MAX} AND ${isChosen}
       ORDER BY currency, day, is_book LIMIT ${WINDOWS_AT_ONCE} OFFSET ${offset}`;
@@ -177,19 +177,17 @@ const SOLUTION_TABLE = sql`
   CREATE TEMPORARY TABLE bk_solution (number int NOT NULL, target_id int NOT NULL, row_id int NOT NULL, by_chance boolean NOT NULL)
   ON COMMIT DROP`;
 
-/** Searches each window, and stores what adds up. A window with more than can be searched stays in `bk_window` as such. */
+/** Searches each window, and stores what adds up. */
 async function searchSums(trx: Trx, days: number, entriesMax: number): Promise<void> {
   let number = 0;
   for await (const part of sumWindows(trx, days, sql`targets > 0 AND candidates > 1`)) {
     const found: (readonly [number, number, number, boolean])[] = [];
-    for (const { currency, day, isBook, targets, candidates } of part) {
-      const amounts = candidates.map(([, amount]) => amount);
+    for (const { targets, candidates } of part) {
+      const amounts = amountsOf(candidates);
       for (const [targetId, target] of targets) {
-        const solutions = sumsOf(target, amounts, entriesMax);
-        if (solutions === null)
-          await sql`UPDATE bk_window SET is_unsearched = true
-            WHERE (currency, day, is_book) = (${currency}, ${day}::date, ${isBook})`.execute(trx);
-        for (const { places, mayBeChance } of solutions ?? []) {
+        // With too many sums, each candidate may be in one.
+        const all = { places: candidates.map((_, place) => place), mayBeChance: true };
+        for (const { places, mayBeChance } of sumsOf(target, amounts, entriesMax) ?? [all]) {
           number++;
           for (const id of [targetId, ...places.map((place) => candidates[place]![0])])
             found.push([number, targetId, id, mayBeChance]);
@@ -209,8 +207,8 @@ const certainSums = (days: number): RawBuilder<unknown> => sql`
     SELECT number FROM (SELECT *, count(*) OVER (PARTITION BY row_id) AS solutions FROM bk_solution) AS counted
     JOIN bk_open ON bk_open.id = counted.row_id
     GROUP BY number
-    HAVING max(solutions) = 1 AND NOT bool_or(by_chance) AND NOT bool_or(has_other)
-      AND NOT bool_or(EXISTS (SELECT FROM bk_window WHERE is_unsearched AND targets > 0 AND (bk_window.currency, bk_window.is_book) =
+    HAVING max(solutions) = 1 AND NOT bool_or(by_chance) AND NOT bool_or(has_equal)
+      AND NOT bool_or(EXISTS (SELECT FROM bk_window WHERE candidates > ${SUM_CANDIDATES_MAX} AND targets > 0 AND (bk_window.currency, bk_window.is_book) =
         (bk_open.currency, NOT bk_open.is_book) AND bk_window.day BETWEEN bk_open.day - ${days}::int AND bk_open.day + ${days}::int)))`;
 
 /** For each of some rows of a side: the rows of the other side that are left, within the days and the tolerance. */
@@ -220,7 +218,7 @@ const edgesOf = (rules: MatchRules, rows: RawBuilder<unknown>, isBook: boolean):
     : sql`other.amount BETWEEN one.amount AND one.amount + tolerance.max`;
   return sql`
     SELECT ${isBook ? sql`one.id AS book_id, other.id AS ledger_id` : sql`other.id AS book_id, one.id AS ledger_id`},
-      one.amount <> other.amount AS differs, other.has_other
+      one.amount <> other.amount AS differs, other.has_equal
     FROM ${rows} AS one JOIN ${toleranceRows(rules)} ON tolerance.currency = one.currency
     CROSS JOIN generate_series(-${sql.lit(rules.days)}, ${sql.lit(rules.days)}) AS apart (days)
     JOIN bk_open AS other ON (other.currency, other.is_book, other.day) = (one.currency, ${!isBook}, one.day + apart.days) AND ${within}
@@ -230,37 +228,34 @@ const edgesOf = (rules: MatchRules, rows: RawBuilder<unknown>, isBook: boolean):
 
 /** One and one within the days and the tolerance, on the side of a fee, where neither has another candidate. */
 const byTolerance = (rules: MatchRules): RawBuilder<unknown> => {
-  const rows = sql`(SELECT * FROM bk_open WHERE NOT has_other)`;
+  const rows = sql`(SELECT * FROM bk_open WHERE NOT has_equal)`;
   return sql`INSERT INTO bk_made
     SELECT unnest(ARRAY[ledger_id, book_id]), ledger_id, 'tolerance' FROM (
       SELECT *, count(*) OVER (PARTITION BY book_id) AS of_book, count(*) OVER (PARTITION BY ledger_id) AS of_ledger
       FROM (${edgesOf(rules, rows, true)} UNION ${edgesOf(rules, rows, false)}) AS edge
     ) AS edge
-    WHERE (of_book, of_ledger) = (1, 1) AND differs AND NOT has_other
+    WHERE (of_book, of_ledger) = (1, 1) AND differs AND NOT has_equal
       AND NOT EXISTS (SELECT FROM bk_solution WHERE row_id IN (ledger_id, book_id))`;
 };
 
 /** Finds entries in pairs that with entries that are left would be a sum: as the one, or as one of the many. */
 async function seekCompletions(trx: Trx, { days, sumEntriesMax: entriesMax }: MatchRules): Promise<void> {
   const isSearched = sql`(pairs > 0 AND candidates > 1 OR pairs_near > 0 AND targets > 0)`;
-  for await (const part of sumWindows(trx, days, isSearched)) {
-    const sought = part.flatMap(({ currency, day, isBook, targets, candidates, pairs, pairsNear }) => {
-      const amountsOf = (rows: typeof targets): string[] => rows.map(([, amount]) => amount);
-      const asOne = completions(null, amountsOf(candidates.filter(isUnexplained)), {
-        entriesMax,
-        among: pairs,
-      });
-      const asOneOfMany = amountsOf(targets.filter(isUnexplained)).flatMap((target) =>
-        completions(target, amountsOf(candidates), { entriesMax, among: pairsNear }),
+  for await (const part of sumWindows(trx, days, isSearched))
+    for (const { currency, day, isBook, targets, candidates, pairs, pairsNear } of part) {
+      const all = amountsOf(candidates);
+      const asOne = completions(null, amountsOf(candidates.filter(isAlone)), { entriesMax, among: pairs });
+      const asOneOfMany = amountsOf(targets.filter(isAlone)).flatMap((target) =>
+        completions(target, all, { entriesMax, among: pairsNear }),
       );
-      return [
-        ...asOne.map((amount) => [currency, isBook, day, 0, amount]),
-        ...asOneOfMany.map((amount) => [currency, !isBook, day, days, amount]),
-      ];
-    });
-    await sql`INSERT INTO bk_sought SELECT one->>0, (one->>1)::boolean, (one->>2)::date - (one->>3)::int, (one->>2)::date + (one->>3)::int,
-      (one->>4)::numeric FROM json_array_elements(${JSON.stringify(sought)}::json) AS one`.execute(trx);
-  }
+      await seek(isBook, 0, asOne);
+      await seek(!isBook, days, asOneOfMany);
+      async function seek(isOfBook: boolean, apart: number, amounts: readonly string[]): Promise<void> {
+        if (amounts.length > 0)
+          await sql`INSERT INTO bk_sought SELECT DISTINCT ${currency}, ${isOfBook}::boolean, ${day}::date - ${apart}::int, ${day}::date + ${apart}::int,
+            unnest(${arrayLiteral(amounts)}::numeric[])`.execute(trx);
+      }
+    }
   await run(
     trx,
     sql`ANALYZE bk_sought`,
@@ -276,7 +271,6 @@ async function giveUpPairs({ trx, days }: Scope, rules: MatchRules): Promise<voi
   await run(
     trx,
     sql`DELETE FROM bk_open USING bk_made WHERE row_id = id`,
-    sql`UPDATE bk_open SET has_other = true WHERE id IN (SELECT row_id FROM bk_solution)`,
     sql`ANALYZE bk_open`,
     sql`DROP TABLE bk_window`,
     windows(days),
@@ -288,8 +282,8 @@ async function giveUpPairs({ trx, days }: Scope, rules: MatchRules): Promise<voi
     WHERE candidates BETWEEN 1 AND ${SUM_CANDIDATES_MAX})`;
   if (rules.rules.includes('tolerance'))
     await sql`INSERT INTO bk_given_up
-      SELECT book_id FROM (${edgesOf(rules, searched, true)}) AS edge WHERE differs AND NOT has_other
-      UNION SELECT ledger_id FROM (${edgesOf(rules, searched, false)}) AS edge WHERE differs AND NOT has_other`.execute(
+      SELECT book_id FROM (${edgesOf(rules, searched, true)}) AS edge WHERE differs AND NOT has_equal
+      UNION SELECT ledger_id FROM (${edgesOf(rules, searched, false)}) AS edge WHERE differs AND NOT has_equal`.execute(
       trx,
     );
   await sql`DELETE FROM bk_made WHERE group_id IN (SELECT group_id FROM bk_paired JOIN bk_given_up ON row_id = id)`.execute(

@@ -7,7 +7,7 @@ import type { MatchRules } from '../../ledger/own-books.ts';
 import { BY_PERSON, run, type Scope } from './work-rows.ts';
 
 /** Rows about which the rules decided: at the edge of what was loaded, others decide. */
-const DECIDED = ({ isFull, startsOn }: Scope): readonly RawBuilder<unknown>[] => [
+const DECIDED = ({ isFull }: Scope): readonly RawBuilder<unknown>[] => [
   sql`CREATE TEMPORARY TABLE bk_decided ON COMMIT DROP AS
     SELECT id AS row_id FROM bk_row WHERE NOT ${BY_PERSON} ${
       isFull
@@ -15,19 +15,17 @@ const DECIDED = ({ isFull, startsOn }: Scope): readonly RawBuilder<unknown>[] =>
         : sql`AND EXISTS (SELECT FROM bk_zone WHERE bk_zone.currency = bk_row.currency AND day BETWEEN first AND last)`
     }`,
   sql`ANALYZE bk_decided`,
-  sql`DELETE FROM bk_made WHERE group_id IN (
-    SELECT group_id FROM bk_made JOIN bk_row ON id = bk_made.row_id LEFT JOIN bk_decided ON bk_decided.row_id = id
-    GROUP BY 1 HAVING count(bk_decided.row_id) = 0 OR max(day) < ${startsOn}::date)`,
 ];
 
 /** Each group with its match: the one that it is already, or a new one. */
-const GROUPS = (rules: MatchRules) => sql`
+const GROUPS = (rules: MatchRules, { startsOn }: Scope) => sql`
   CREATE TEMPORARY TABLE bk_group ON COMMIT DROP AS
   WITH made AS (
     SELECT group_id, bk_made.rule, min(currency) AS currency, sum(CASE WHEN is_book THEN -amount ELSE amount END) AS difference,
       max(day) AS complete_on, count(*) AS entries,
       CASE WHEN count(match_id) = count(*) AND min(match_id) = max(match_id) AND NOT bool_or(is_moved) THEN min(match_id) END AS before
-    FROM bk_made JOIN bk_row ON bk_row.id = bk_made.row_id GROUP BY group_id, bk_made.rule
+    FROM bk_made JOIN bk_row ON bk_row.id = bk_made.row_id LEFT JOIN bk_decided ON bk_decided.row_id = bk_row.id
+    GROUP BY group_id, bk_made.rule HAVING count(bk_decided.row_id) > 0 AND max(day) >= ${startsOn}::date
   ), typed AS (
     SELECT made.*, CASE WHEN difference <> 0 THEN tolerance.type END AS difference_type
     FROM made LEFT JOIN ${toleranceRows(rules)} ON tolerance.currency = made.currency
@@ -70,6 +68,7 @@ const storeRows = ({ merchantNo }: Scope): readonly RawBuilder<unknown>[] => {
   ];
   return [
     sql`DELETE FROM book_match WHERE id IN (SELECT match_id FROM bk_over)`,
+    sql`UPDATE book_match_entry SET match_id = NULL WHERE match_id IN (SELECT match_id FROM bk_over)`,
     sql`INSERT INTO book_match (id, merchant_no, currency, rule, difference, difference_type, complete_on, made_at) OVERRIDING SYSTEM VALUE
       SELECT match_id, ${merchantNo}, currency, rule, difference, difference_type, complete_on, now() FROM bk_group WHERE is_new`,
     sql`DELETE FROM book_match_entry AS known USING bk_gone WHERE known.merchant_no = ${merchantNo} AND known.batch_no = bk_gone.batch_no`,
@@ -84,7 +83,7 @@ const storeRows = ({ merchantNo }: Scope): readonly RawBuilder<unknown>[] => {
     ),
     sql`INSERT INTO book_match_entry (match_id, merchant_no, currency, batch_no, book_entry_id, day, amount, version, named)
       SELECT new_match_id, ${merchantNo}, currency, batch_no, book_entry_id, day, amount, version, new_named
-      FROM bk_write WHERE NOT is_known AND NOT is_out`,
+      FROM bk_write WHERE NOT is_known AND NOT is_out ORDER BY day, new_match_id`,
   ];
 };
 
@@ -177,7 +176,7 @@ export async function storeMatches(
   }: { readonly now: Date; readonly runId: number | null; readonly rulesHash: string },
 ): Promise<Stored> {
   const { trx } = scope;
-  await run(trx, ...DECIDED(scope), GROUPS(rules), sql`ANALYZE bk_group`, OVER);
+  await run(trx, ...DECIDED(scope), GROUPS(rules, scope), sql`ANALYZE bk_group`, OVER);
   await run(trx, WRITTEN(scope), sql`ANALYZE bk_write`);
   const undone = await reportUndone(scope, now, runId);
   await run(trx, ...storeRows(scope), ...FIGURES(scope, rulesHash));

@@ -13,7 +13,7 @@ const CHANCE = 10_000n;
 /** A pair is given up for a sum if fewer than one in so many searches would find one by chance. */
 const COMPLETION_CHANCE = 10n;
 /** Most sums that are tried to give up pairs, of one entry or day. */
-const COMPLETIONS_MAX = 1_000;
+const COMPLETIONS_MAX = 20_000;
 
 export interface Solution {
   /** Places of the candidates that add up to the target, ascending. */

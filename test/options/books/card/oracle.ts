@@ -68,19 +68,17 @@ export function answersOf(given: readonly Piece[], rules: OracleRules, startsOn 
   return certain.filter((answer) => answer.pieces.some(({ day }) => day >= startsOn));
 }
 
-/** Of the entries that are left, those that fit nowhere: none of the other side has their amount, and no sum has them. */
+/** Of the entries that are left, those that have no equal one on the other side within the days. */
 function lonelyOf(left: readonly Piece[], answers: readonly Answer[], rules: OracleRules): Set<Piece> {
   const matchedLate = answers
     .filter(({ rule }) => rule === 'sum' || rule === 'tolerance')
     .flatMap(({ pieces }) => pieces);
   const unlike = [...left, ...matchedLate];
-  const { solutions } = rules.rules.includes('sum') ? solutionsOf(unlike, rules) : { solutions: [] };
-  const held = new Set(solutions.flatMap(({ group }) => group));
-  return new Set(left.filter((piece) => !held.has(piece) && !hasPartner(piece, unlike, rules)));
+  return new Set(left.filter((piece) => !hasPartner(piece, unlike, rules)));
 }
 
 /** Sums that a pair's entry completes are sought in so many ways at most, and are believed where so many more sums are possible. */
-const WAYS_MAX = 1_000;
+const WAYS_MAX = 20_000;
 const SUMS_A_WAY = 10;
 
 /** Whether an entry of a pair of equal amounts is, with what no rule matched, a sum or an amount before a fee. */
@@ -298,6 +296,8 @@ interface Solution {
 
 /** More candidates than these are not searched. */
 const CANDIDATES_MAX = 30;
+/** So many sums of one entry are no explanation: then all its candidates are uncertain. */
+const SOLUTIONS_MAX = 200;
 /** At most one subset was tried for so many possible sums. */
 const SUMS_A_SUBSET = 10_000;
 
@@ -313,8 +313,11 @@ function solutionsOf(pieces: readonly Piece[], rules: OracleRules) {
       for (const piece of [target, ...candidates]) unsearched.add(piece);
       continue;
     }
-    for (const subset of subsetsOf(candidates, target.units, rules.sumEntriesMax))
-      solutions.push({ group: [target, ...subset], isChance: isChance(subset.length, candidates, target) });
+    const subsets = subsetsOf(candidates, target.units, rules.sumEntriesMax);
+    if (subsets.length > SOLUTIONS_MAX) solutions.push({ group: [target, ...candidates], isChance: true });
+    else
+      for (const subset of subsets)
+        solutions.push({ group: [target, ...subset], isChance: isChance(subset.length, candidates, target) });
   }
   return { solutions, unsearched };
 }
