@@ -105,15 +105,13 @@ const FIGURES = ({ merchantNo }: Scope, rulesHash: string): readonly RawBuilder<
       FROM book_match_entry AS entry WHERE (entry.merchant_no, entry.currency, entry.day) = (${merchantNo}, own.currency, own.day)
     ) AS total
     CROSS JOIN LATERAL (
-      SELECT coalesce(sum(entry.amount) FILTER (WHERE batch_no IS NOT NULL), 0) AS ledger_matched,
-        coalesce(sum(entry.amount) FILTER (WHERE batch_no IS NULL), 0) AS book_matched
-      FROM book_match AS made JOIN book_match_entry AS entry ON entry.match_id = made.id
+      SELECT coalesce(sum(ledger), 0) AS ledger_matched, coalesce(sum(book), 0) AS book_matched, coalesce(sum(made.difference), 0) AS difference
+      FROM book_match AS made CROSS JOIN LATERAL (
+        SELECT sum(amount) FILTER (WHERE batch_no IS NOT NULL) AS ledger, sum(amount) FILTER (WHERE batch_no IS NULL) AS book
+        FROM book_match_entry WHERE match_id = made.id
+      ) AS entries
       WHERE (made.merchant_no, made.currency, made.complete_on) = (${merchantNo}, own.currency, own.day) AND NOT waits_for_approval
     ) AS matched
-    CROSS JOIN LATERAL (
-      SELECT coalesce(sum(made.difference), 0) AS difference FROM book_match AS made
-      WHERE (made.merchant_no, made.currency, made.complete_on) = (${merchantNo}, own.currency, own.day) AND NOT waits_for_approval
-    ) AS differences
     ON CONFLICT (merchant_no, currency, day) DO UPDATE SET
       matched_fingerprint = coalesce(excluded.matched_fingerprint, known.matched_fingerprint), matched_rules = excluded.matched_rules,
       is_changed = known.is_changed AND excluded.matched_fingerprint IS NULL, ledger_total = excluded.ledger_total,
