@@ -126,14 +126,14 @@ async function matchByHand(
   const limit = deciding.settings.books.approvalAbove.get(currency);
   const isAbove = (sum: string): boolean =>
     limit !== undefined && compareAmounts(sum.replace('-', ''), limit) > 0;
+  const rule = isWriteOff ? 'write-off' : 'by-hand';
   const { id } = await rowOf(trx)<{ id: number }>`
-    INSERT INTO book_match (merchant_no, currency, rule, difference, difference_type, complete_on, made_at, waits_for_approval)
-    VALUES (${merchantNo}, ${currency}, ${isWriteOff ? 'write-off' : 'by-hand'}, ${difference}::numeric, ${isEqual ? null : type},
-      ${deciding.now}::date, ${deciding.now}, ${isAbove(ledger) || isAbove(own)}) RETURNING id`;
+    INSERT INTO book_match (merchant_no, currency, rule, ledger_amount, difference, difference_type, complete_on, made_at, waits_for_approval)
+    VALUES (${merchantNo}, ${currency}, ${rule}, ${ledger}::numeric, ${difference}::numeric, ${isEqual ? null : type}, ${deciding.now}::date, ${deciding.now}, ${isAbove(ledger) || isAbove(own)}) RETURNING id`;
   // Of a match that was taken back, the rest is free again.
   for (const one of new Set(found.flatMap(({ matchId }) => matchId ?? []))) await release(work, one);
   const eventId = await work.record(matchSubject(merchantNo, id));
-  await sql`UPDATE book_match_entry AS entry SET match_id = ${id}, named = NULL WHERE ${isNamed(merchantNo, entries)}`.execute(
+  await sql`UPDATE book_match_entry AS entry SET match_id = ${id}, rule = ${rule}, named = NULL WHERE ${isNamed(merchantNo, entries)}`.execute(
     trx,
   );
   await sql`UPDATE book_match SET audit_event_id = ${eventId}, complete_on = (
@@ -180,14 +180,13 @@ const isNamed = (merchantNo: string, { ledger, own }: Named): RawBuilder<unknown
 
 const foundOf = (trx: Trx, merchantNo: string, named: Named): Promise<Found[]> => rowsOf(trx)<Found>`
   SELECT ${SIDE} AS side, coalesce(entry.batch_no, own.number) AS number,
-    own.book, entry.currency, entry.amount, entry.match_id AS "matchId", made.rule,
+    own.book, entry.currency, entry.amount, entry.match_id AS "matchId", entry.rule,
     CASE WHEN entry.batch_no IS NULL THEN own.withdrawn_import_id IS NOT NULL OR (own.amount, own.day) <> (entry.amount, entry.day)
       ELSE ledger.vanished_at IS NOT NULL OR coalesce(ledger.credit, -ledger.debit) <> entry.amount
     END AS "isChanged"
   FROM book_match_entry AS entry
   LEFT JOIN book_entry AS own ON own.id = entry.book_entry_id
   LEFT JOIN ledger_entry AS ledger ON (ledger.merchant_no, ledger.batch_no) = (entry.merchant_no, entry.batch_no)
-  LEFT JOIN book_match AS made ON made.id = entry.match_id
   WHERE ${isNamed(merchantNo, named)}`;
 
 /** Throws `DecisionRefused` where there is no such match, or it is not the merchant's; null: of any merchant. */
@@ -222,6 +221,7 @@ async function changeMatch(
     ? sql`waits_for_approval = false, approved_event_id = ${eventId}`
     : sql`rule = 'apart', difference = 0, difference_type = NULL, waits_for_approval = true, audit_event_id = ${eventId}`;
   await sql`UPDATE book_match SET ${change} WHERE id = ${id}`.execute(trx);
+  if (!isApproval) await sql`UPDATE book_match_entry SET rule = 'apart' WHERE match_id = ${id}`.execute(trx);
   return { entries: await touch(work, id), match: await matchOf(trx, id) };
 }
 
@@ -245,7 +245,9 @@ async function assign(work: Work, { entries, to: named, due }: Assigned): Promis
 /** Deletes the match. Its entries, so many, are free for the rules again. */
 async function release(work: Work, id: number): Promise<number> {
   const entries = await touch(work, id);
-  await sql`UPDATE book_match_entry SET match_id = NULL WHERE match_id = ${id}`.execute(work.trx);
+  await sql`UPDATE book_match_entry SET match_id = NULL, rule = NULL WHERE match_id = ${id}`.execute(
+    work.trx,
+  );
   await sql`DELETE FROM book_match WHERE id = ${id}`.execute(work.trx);
   return entries;
 }

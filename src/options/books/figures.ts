@@ -38,5 +38,4 @@ export const matchedByRule = (db: Db, merchantNo: string): Promise<MatchedByRule
   db,
 )<MatchedByRule>`
   SELECT rule, count(DISTINCT match_id)::int AS matches, count(*)::int AS entries
-  FROM book_match JOIN book_match_entry ON match_id = book_match.id
-  WHERE book_match.merchant_no = ${merchantNo} GROUP BY rule`;
+  FROM book_match_entry WHERE merchant_no = ${merchantNo} AND match_id IS NOT NULL GROUP BY rule`;

@@ -2,7 +2,7 @@
 import { sql, type RawBuilder } from 'kysely';
 import { arrayLiteral, type Trx, rowsOf } from '../../store/engine/database.ts';
 import type { MatchRule, MatchRules } from '../../ledger/own-books.ts';
-import { BY_PERSON, isInTime, run, type Scope } from './work-rows.ts';
+import { BY_PERSON, isInTime, lookup, run, type Scope } from './work-rows.ts';
 import { completions, SUM_CANDIDATES_MAX, sumsOf } from './sums.ts';
 
 /** Windows of sums that are read at once. */
@@ -26,6 +26,9 @@ const GROUP_TABLES: readonly RawBuilder<unknown>[] = [
   sql`CREATE TEMPORARY TABLE bk_link (book_id int NOT NULL, ledger_id int NOT NULL) ON COMMIT DROP`,
 ];
 
+const LINKS = sql`SELECT book_id, ledger_id, count(*) OVER (PARTITION BY book_id) AS of_book, count(*) OVER (PARTITION BY ledger_id) AS of_ledger
+  FROM bk_link`;
+
 /**
  * Entries that name each other, as stars: one entry of one side and those of the other side that have no other link. A star
  * that agrees is a group; anything else is held back from the other rules.
@@ -36,10 +39,14 @@ const byReference = (rules: MatchRules): readonly RawBuilder<unknown>[] => [
       SELECT id, unnest(keys) AS key FROM bk_row WHERE keys IS NOT NULL AND NOT ${BY_PERSON}
     ) AS own JOIN bk_row AS ledger ON ledger.batch_no = own.key AND NOT ${BY_PERSON}`,
   sql`ANALYZE bk_link`,
+  // Most links are one and one of the same amount.
+  sql`INSERT INTO bk_made SELECT unnest(ARRAY[book_id, ledger_id]), book_id, 'reference' FROM (${LINKS}) AS link
+    JOIN bk_row AS own ON own.id = book_id JOIN bk_row AS ledger ON ledger.id = ledger_id
+    WHERE (of_book, of_ledger) = (1, 1) AND (own.currency, own.amount) = (ledger.currency, ledger.amount)`,
+  sql`ANALYZE bk_made`,
   sql`CREATE TEMPORARY TABLE bk_star ON COMMIT DROP AS
     WITH link AS (
-      SELECT book_id, ledger_id, count(*) OVER (PARTITION BY book_id) AS of_book, count(*) OVER (PARTITION BY ledger_id) AS of_ledger
-      FROM bk_link
+      ${LINKS} WHERE NOT EXISTS (SELECT FROM bk_made WHERE row_id = book_id)
     ), star AS (
       SELECT book_id, ledger_id, CASE WHEN max(of_ledger) OVER (PARTITION BY book_id) = 1 THEN book_id
         WHEN max(of_book) OVER (PARTITION BY ledger_id) = 1 THEN ledger_id END AS group_id
@@ -116,28 +123,32 @@ const openRows = (scope: Scope): readonly RawBuilder<unknown>[] => [
   sql`CREATE UNIQUE INDEX ON bk_open (id)`,
   sql`CREATE INDEX ON bk_open (currency, is_book, day, amount)`,
   sql`ANALYZE bk_open`,
-  sql`CREATE TEMPORARY TABLE bk_paired ON COMMIT DROP AS
-    SELECT id, is_book, currency, day, amount, group_id FROM bk_made JOIN bk_row ON id = row_id WHERE bk_made.rule <> 'reference' AND amount <> 0`,
-  sql`ANALYZE bk_paired`,
 ];
 
-/**
- * For each account's day and side: how many entries are left, how many of the other side within the days, and how many of either are in
- * pairs of equal amounts.
- */
-const windows = (days: number) => sql`
-  CREATE TEMPORARY TABLE bk_window ON COMMIT DROP AS
-  SELECT currency, day, is_book, targets, pairs, of_both - of_side AS candidates, pairs_of_both - pairs_of_side AS pairs_near
-  FROM (
-    SELECT *, sum(targets) OVER near AS of_both, sum(pairs) OVER near AS pairs_of_both, sum(targets) OVER side AS of_side,
-      sum(pairs) OVER side AS pairs_of_side
+/** For each account's day and side: how many entries are left, and how many of the other side within the days, if there are any. */
+const windows = (days: number): readonly RawBuilder<unknown>[] => [
+  sql`CREATE TEMPORARY TABLE bk_window ON COMMIT DROP AS
+    WITH open AS (SELECT currency, day, is_book, count(*)::int AS targets FROM bk_open WHERE amount <> 0 GROUP BY 1, 2, 3)
+    SELECT currency, day, is_book, coalesce(targets, 0) AS targets, candidates
     FROM (
-      SELECT currency, day, is_book, sum(open) AS targets, sum(1 - open) AS pairs FROM (
-        SELECT currency, day, is_book, 1 AS open FROM bk_open WHERE amount <> 0 UNION ALL SELECT currency, day, is_book, 0 FROM bk_paired
-      ) AS entries GROUP BY 1, 2, 3
-    ) AS counted
-    WINDOW near AS ${near(days, sql`currency`)}, side AS ${near(days, sql`currency, is_book`)}
-  ) AS counted`;
+      SELECT currency, day + apart AS day, NOT is_book AS is_book, sum(targets)::int AS candidates
+      FROM open CROSS JOIN generate_series(-${days}::int, ${days}::int) AS apart GROUP BY 1, 2, 3
+    ) AS near LEFT JOIN open USING (currency, day, is_book)`,
+  sql`ANALYZE bk_window`,
+];
+
+/** Windows that are searched. */
+const IS_SEARCHED = sql`candidates BETWEEN 1 AND ${sql.lit(SUM_CANDIDATES_MAX)}`;
+
+/** The pairs of equal amounts on days of windows that are searched, and around these. */
+const paired = (days: number): readonly RawBuilder<unknown>[] => [
+  sql`CREATE TEMPORARY TABLE bk_paired ON COMMIT DROP AS
+    SELECT id, is_book, currency, day, amount, group_id FROM bk_made JOIN bk_row ON id = row_id
+    WHERE bk_made.rule IN ('same-day', 'near-day') AND amount <> 0 AND (currency, day) IN (
+      SELECT currency, day + apart FROM bk_window CROSS JOIN generate_series(-${days}::int, ${days}::int) AS apart WHERE ${IS_SEARCHED})`,
+  sql`CREATE INDEX ON bk_paired (currency, is_book, day)`,
+  sql`ANALYZE bk_paired`,
+];
 
 interface SumWindow {
   readonly currency: string;
@@ -158,15 +169,16 @@ async function* sumWindows(
   trx: Trx,
   days: number,
   isChosen: RawBuilder<unknown>,
+  pairs = sql`0 AS pairs, 0 AS "pairsNear"`,
 ): AsyncGenerator<SumWindow[]> {
   for (let offset = 0, windows: SumWindow[]; ; offset += WINDOWS_AT_ONCE) {
     windows = await rowsOf(trx)<SumWindow>`
-      SELECT currency, day, is_book AS "isBook", pairs::int, pairs_near::int AS "pairsNear",
+      SELECT currency, day, is_book AS "isBook", ${pairs},
         (SELECT coalesce(json_agg(json_build_array(id, amount::text, has_equal)), '[]') FROM bk_open AS target
           WHERE (target.currency, target.day, target.is_book) = (win.currency, win.day, win.is_book) AND amount <> 0) AS targets,
         (SELECT json_agg(json_build_array(id, amount::text, has_equal)) FROM bk_open AS one WHERE (one.currency, one.is_book) =
           (win.currency, NOT win.is_book) AND one.day BETWEEN win.day - ${days}::int AND win.day + ${days}::int AND amount <> 0) AS candidates
-      FROM bk_window AS win WHERE candidates BETWEEN 1 AND ${SUM_CANDIDATES_MAX} AND ${isChosen}
+      FROM bk_window AS win WHERE ${IS_SEARCHED} AND ${isChosen}
       ORDER BY currency, day, is_book LIMIT ${WINDOWS_AT_ONCE} OFFSET ${offset}`;
     yield windows;
     if (windows.length < WINDOWS_AT_ONCE) return;
@@ -221,8 +233,11 @@ const edgesOf = (rules: MatchRules, rows: RawBuilder<unknown>, isBook: boolean):
       one.amount <> other.amount AS differs, other.has_equal
     FROM ${rows} AS one JOIN ${toleranceRows(rules)} ON tolerance.currency = one.currency
     CROSS JOIN generate_series(-${sql.lit(rules.days)}, ${sql.lit(rules.days)}) AS apart (days)
-    JOIN bk_open AS other ON (other.currency, other.is_book, other.day) = (one.currency, ${!isBook}, one.day + apart.days) AND ${within}
-      AND sign(other.amount) = sign(one.amount)
+    CROSS JOIN ${lookup(
+      'bk_open AS other',
+      sql`(other.currency, other.is_book, other.day) = (one.currency, ${!isBook}, one.day + apart.days)
+      AND ${within} AND sign(other.amount) = sign(one.amount)`,
+    )} AS other
     WHERE one.is_book = ${isBook}`;
 };
 
@@ -240,14 +255,23 @@ const byTolerance = (rules: MatchRules): RawBuilder<unknown> => {
 
 /** Finds entries in pairs that with entries that are left would be a sum: as the one, or as one of the many. */
 async function seekCompletions(trx: Trx, { days, sumEntriesMax: entriesMax }: MatchRules): Promise<void> {
-  const isSearched = sql`(pairs > 0 AND candidates > 1 OR pairs_near > 0 AND targets > 0)`;
-  for await (const part of sumWindows(trx, days, isSearched))
+  const counts = sql`
+    (SELECT count(*) FROM bk_paired AS pair WHERE (pair.currency, pair.is_book, pair.day) = (win.currency, win.is_book, win.day))::int AS pairs,
+    (SELECT count(*) FROM bk_paired AS pair WHERE (pair.currency, pair.is_book) = (win.currency, NOT win.is_book)
+      AND pair.day BETWEEN win.day - ${days}::int AND win.day + ${days}::int)::int AS "pairsNear"`;
+  for await (const part of sumWindows(trx, days, sql`(targets > 0 OR candidates > 1)`, counts))
     for (const { currency, day, isBook, targets, candidates, pairs, pairsNear } of part) {
       const all = amountsOf(candidates);
-      const asOne = completions(null, amountsOf(candidates.filter(isAlone)), { entriesMax, among: pairs });
-      const asOneOfMany = amountsOf(targets.filter(isAlone)).flatMap((target) =>
-        completions(target, all, { entriesMax, among: pairsNear }),
-      );
+      const asOne =
+        pairs === 0
+          ? []
+          : completions(null, amountsOf(candidates.filter(isAlone)), { entriesMax, among: pairs });
+      const asOneOfMany =
+        pairsNear === 0
+          ? []
+          : amountsOf(targets.filter(isAlone)).flatMap((target) =>
+              completions(target, all, { entriesMax, among: pairsNear }),
+            );
       await seek(isBook, 0, asOne);
       await seek(!isBook, days, asOneOfMany);
       async function seek(isOfBook: boolean, apart: number, amounts: readonly string[]): Promise<void> {
@@ -273,13 +297,14 @@ async function giveUpPairs({ trx, days }: Scope, rules: MatchRules): Promise<voi
     sql`DELETE FROM bk_open USING bk_made WHERE row_id = id`,
     sql`ANALYZE bk_open`,
     sql`DROP TABLE bk_window`,
-    windows(days),
+    ...windows(days),
+    ...paired(days),
     sql`CREATE TEMPORARY TABLE bk_sought (currency text, is_book boolean, first date, last date, amount numeric) ON COMMIT DROP`,
     sql`CREATE TEMPORARY TABLE bk_given_up (row_id int NOT NULL) ON COMMIT DROP`,
   );
   if (rules.rules.includes('sum')) await seekCompletions(trx, rules);
   const searched = sql`(SELECT bk_paired.* FROM bk_paired JOIN bk_window USING (currency, day, is_book)
-    WHERE candidates BETWEEN 1 AND ${SUM_CANDIDATES_MAX})`;
+    WHERE ${IS_SEARCHED})`;
   if (rules.rules.includes('tolerance'))
     await sql`INSERT INTO bk_given_up
       SELECT book_id FROM (${edgesOf(rules, searched, true)}) AS edge WHERE differs AND NOT has_equal
@@ -305,7 +330,7 @@ export async function matchRows(scope: Scope, rules: MatchRules): Promise<void> 
     ...uses('near-day', byNearDay(days)),
     ...PAIRS_MADE,
     ...openRows(scope),
-    windows(days),
+    ...windows(days),
     SOLUTION_TABLE,
   );
   if (rules.rules.includes('sum')) {

@@ -28,11 +28,11 @@ export const subjectOf = ({
   book === null ? `${merchantNo} ledger ${number}` : `${merchantNo} own ${book} ${number}`;
 
 /** Rows of book_match_entry that count as unmatched, with the match that they wait in. */
-const openRows = (accounts: AccountFilter): RawBuilder<unknown> => sql`(
-  SELECT entry.*, NULL::text AS rule FROM book_match_entry AS entry
+export const openRows = (accounts: AccountFilter): RawBuilder<unknown> => sql`(
+  SELECT entry.* FROM book_match_entry AS entry
   WHERE entry.match_id IS NULL AND ${ofAccounts(accounts, 'entry')}
   UNION ALL
-  SELECT entry.*, made.rule FROM book_match AS made JOIN book_match_entry AS entry ON entry.match_id = made.id
+  SELECT entry.* FROM book_match AS made JOIN book_match_entry AS entry ON entry.match_id = made.id
   WHERE made.audit_event_id IS NOT NULL AND made.waits_for_approval AND ${ofAccounts(accounts, 'made')})`;
 
 /** The side of the row `entry`. */

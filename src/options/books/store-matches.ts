@@ -4,63 +4,68 @@ import { eventRows, type NewEvent } from '../../store/events.ts';
 import { rowOf, rowsOf } from '../../store/engine/database.ts';
 import { toleranceRows } from './match-rules.ts';
 import type { MatchRules } from '../../ledger/own-books.ts';
-import { BY_PERSON, run, type Scope } from './work-rows.ts';
+import { openRows } from './open.ts';
+import { BY_PERSON, byPerson, lookup, run, type Scope } from './work-rows.ts';
 
-/** Rows about which the rules decided: at the edge of what was loaded, others decide. */
-const DECIDED = ({ isFull }: Scope): readonly RawBuilder<unknown>[] => [
-  sql`CREATE TEMPORARY TABLE bk_decided ON COMMIT DROP AS
-    SELECT id AS row_id FROM bk_row WHERE NOT ${BY_PERSON} ${
-      isFull
-        ? sql``
-        : sql`AND EXISTS (SELECT FROM bk_zone WHERE bk_zone.currency = bk_row.currency AND day BETWEEN first AND last)`
-    }`,
-  sql`ANALYZE bk_decided`,
-];
+/** Whether rules decided about the row: at the edge of what was loaded, others decide. */
+const isInZone = ({ isFull }: Scope): RawBuilder<boolean> =>
+  isFull
+    ? sql`true`
+    : sql`EXISTS (SELECT FROM bk_zone WHERE bk_zone.currency = bk_row.currency AND bk_row.day BETWEEN first AND last)`;
 
 /** Each group with its match: the one that it is already, or a new one. */
-const GROUPS = (rules: MatchRules, { startsOn }: Scope) => sql`
+const GROUPS = (rules: MatchRules, scope: Scope) => sql`
   CREATE TEMPORARY TABLE bk_group ON COMMIT DROP AS
   WITH made AS (
-    SELECT group_id, bk_made.rule, min(currency) AS currency, sum(CASE WHEN is_book THEN -amount ELSE amount END) AS difference,
-      max(day) AS complete_on, count(*) AS entries,
+    SELECT group_id, bk_made.rule, min(currency) AS currency, coalesce(sum(amount) FILTER (WHERE NOT is_book), 0) AS ledger_amount,
+      coalesce(sum(amount) FILTER (WHERE is_book), 0) AS book_amount, max(day) AS complete_on, count(*) AS entries,
       CASE WHEN count(match_id) = count(*) AND min(match_id) = max(match_id) AND NOT bool_or(is_moved) THEN min(match_id) END AS before
-    FROM bk_made JOIN bk_row ON bk_row.id = bk_made.row_id LEFT JOIN bk_decided ON bk_decided.row_id = bk_row.id
-    GROUP BY group_id, bk_made.rule HAVING count(bk_decided.row_id) > 0 AND max(day) >= ${startsOn}::date
+    FROM bk_made JOIN bk_row ON bk_row.id = bk_made.row_id
+    GROUP BY group_id, bk_made.rule HAVING bool_or(${isInZone(scope)}) AND max(day) >= ${scope.startsOn}::date
   ), typed AS (
-    SELECT made.*, CASE WHEN difference <> 0 THEN tolerance.type END AS difference_type
+    SELECT made.*, ledger_amount - book_amount AS difference, CASE WHEN ledger_amount <> book_amount THEN tolerance.type END AS difference_type
     FROM made LEFT JOIN ${toleranceRows(rules)} ON tolerance.currency = made.currency
   )
   SELECT typed.*, old.id IS NULL AS is_new, coalesce(old.id, nextval('book_match_id_seq')) AS match_id
-  FROM typed LEFT JOIN book_match AS old ON old.id = before AND old.rule = typed.rule
-    AND old.difference_type IS NOT DISTINCT FROM typed.difference_type
-    AND (SELECT count(*) FROM book_match_entry WHERE match_id = before) = entries`;
+  FROM typed LEFT JOIN ${lookup(
+    'book_match',
+    sql`id = before AND rule = typed.rule AND difference_type IS NOT DISTINCT FROM typed.difference_type
+      AND (SELECT count(*) FROM book_match_entry WHERE match_id = before) = entries`,
+  )} AS old ON true`;
 
 /** Matches whose entries were matched again and are not in the same group as before. */
-const OVER = sql`
+const OVER = (scope: Scope) => sql`
   CREATE TEMPORARY TABLE bk_over ON COMMIT DROP AS
-  SELECT match_id FROM (
-    SELECT match_id FROM bk_row JOIN bk_decided ON row_id = id WHERE match_id IS NOT NULL UNION SELECT match_id FROM bk_gone
-    WHERE match_id IS NOT NULL
-  ) AS before WHERE match_id NOT IN (SELECT match_id FROM bk_group WHERE NOT is_new)`;
+  (SELECT match_id FROM bk_row WHERE match_id IS NOT NULL AND NOT ${BY_PERSON} AND ${isInZone(scope)}
+    UNION SELECT match_id FROM bk_gone WHERE match_id IS NOT NULL)
+  EXCEPT SELECT match_id FROM bk_group WHERE NOT is_new`;
 
-/** What is written: `is_out` of an entry before the start that belongs to none from it on. It is not kept. */
-const WRITTEN = ({ startsOn }: Scope) => sql`
-  CREATE TEMPORARY TABLE bk_write ON COMMIT DROP AS
-  WITH early AS (
-    SELECT unnest(ARRAY[book_id, ledger_id]) AS row_id FROM bk_link JOIN bk_row AS own ON own.id = book_id
-    JOIN bk_row AS ledger ON ledger.id = ledger_id WHERE greatest(own.day, ledger.day) >= ${startsOn}::date
-      AND least(own.day, ledger.day) < ${startsOn}::date
-  )
-  SELECT * FROM (
-    SELECT bk_row.*, bk_group.match_id AS new_match_id, bk_held.named AS new_named,
+/** Decided rows as they are to be: `is_out` of an entry before the start that belongs to none from it on. It is not kept. */
+const decided = (scope: Scope, columns: RawBuilder<unknown>) => {
+  const { startsOn } = scope;
+  return sql`(
+    WITH early AS (
+      SELECT own.id AS row_id FROM bk_row AS own JOIN bk_link ON book_id = own.id JOIN bk_row AS ledger ON ledger.id = ledger_id
+      WHERE own.day < ${startsOn}::date AND ledger.day >= ${startsOn}::date
+      UNION ALL SELECT ledger.id FROM bk_row AS ledger JOIN bk_link ON ledger_id = ledger.id JOIN bk_row AS own ON own.id = book_id
+      WHERE ledger.day < ${startsOn}::date AND own.day >= ${startsOn}::date
+    )
+    SELECT ${columns}, bk_group.match_id AS new_match_id, bk_group.rule AS new_rule, bk_held.named AS new_named,
       bk_group.match_id IS NULL AND day < ${startsOn}::date AND bk_row.id NOT IN (SELECT row_id FROM early) AS is_out
-    FROM bk_row JOIN bk_decided ON bk_decided.row_id = bk_row.id LEFT JOIN bk_made ON bk_made.row_id = bk_row.id
-    LEFT JOIN bk_group ON bk_group.group_id = bk_made.group_id LEFT JOIN bk_held ON bk_held.row_id = bk_row.id
-  ) AS own WHERE is_changed OR match_id IS DISTINCT FROM new_match_id OR named IS DISTINCT FROM new_named OR (is_known AND is_out)
-  UNION ALL SELECT bk_row.*, match_id, NULL, false FROM bk_row WHERE ${BY_PERSON} AND is_changed`;
+    FROM bk_row LEFT JOIN bk_made ON bk_made.row_id = bk_row.id LEFT JOIN bk_group ON bk_group.group_id = bk_made.group_id
+    LEFT JOIN bk_held ON bk_held.row_id = bk_row.id WHERE NOT ${byPerson(sql`bk_row.rule`)} AND ${isInZone(scope)})`;
+};
 
-const storeRows = ({ merchantNo }: Scope): readonly RawBuilder<unknown>[] => {
-  const values = sql`match_id = new_match_id, currency = bk_write.currency, day = bk_write.day, amount = bk_write.amount,
+/** What changes of the rows that are known. */
+const WRITTEN = (scope: Scope) => sql`
+  CREATE TEMPORARY TABLE bk_write ON COMMIT DROP AS
+  SELECT * FROM ${decided(scope, sql`bk_row.*`)} AS own
+  WHERE is_known AND (is_changed OR match_id IS DISTINCT FROM new_match_id OR named IS DISTINCT FROM new_named OR is_out)
+  UNION ALL SELECT bk_row.*, match_id, rule, NULL, false FROM bk_row WHERE ${BY_PERSON} AND is_changed`;
+
+const storeRows = (scope: Scope): readonly RawBuilder<unknown>[] => {
+  const { merchantNo } = scope;
+  const values = sql`match_id = new_match_id, rule = new_rule, currency = bk_write.currency, day = bk_write.day, amount = bk_write.amount,
     version = bk_write.version, named = new_named`;
   const isSame = [
     sql`known.merchant_no = ${merchantNo} AND known.batch_no = bk_write.batch_no`,
@@ -68,36 +73,35 @@ const storeRows = ({ merchantNo }: Scope): readonly RawBuilder<unknown>[] => {
   ];
   return [
     sql`DELETE FROM book_match WHERE id IN (SELECT match_id FROM bk_over)`,
-    sql`UPDATE book_match_entry SET match_id = NULL WHERE match_id IN (SELECT match_id FROM bk_over)`,
-    sql`INSERT INTO book_match (id, merchant_no, currency, rule, difference, difference_type, complete_on, made_at) OVERRIDING SYSTEM VALUE
-      SELECT match_id, ${merchantNo}, currency, rule, difference, difference_type, complete_on, now() FROM bk_group WHERE is_new`,
+    sql`UPDATE book_match_entry SET match_id = NULL, rule = NULL WHERE match_id IN (SELECT match_id FROM bk_over)`,
+    sql`INSERT INTO book_match (id, merchant_no, currency, rule, ledger_amount, difference, difference_type, complete_on, made_at)
+      OVERRIDING SYSTEM VALUE SELECT match_id, ${merchantNo}, currency, rule, ledger_amount, difference, difference_type, complete_on, now()
+      FROM bk_group WHERE is_new`,
     sql`DELETE FROM book_match_entry AS known USING bk_gone WHERE known.merchant_no = ${merchantNo} AND known.batch_no = bk_gone.batch_no`,
     sql`DELETE FROM book_match_entry AS known USING bk_gone WHERE known.book_entry_id = bk_gone.book_entry_id`,
     ...isSame.map(
-      (same) =>
-        sql`DELETE FROM book_match_entry AS known USING bk_write WHERE is_known AND is_out AND ${same}`,
+      (same) => sql`DELETE FROM book_match_entry AS known USING bk_write WHERE is_out AND ${same}`,
     ),
     ...isSame.map(
       (same) =>
-        sql`UPDATE book_match_entry AS known SET ${values} FROM bk_write WHERE is_known AND NOT is_out AND ${same}`,
+        sql`UPDATE book_match_entry AS known SET ${values} FROM bk_write WHERE NOT is_out AND ${same}`,
     ),
-    sql`INSERT INTO book_match_entry (match_id, merchant_no, currency, batch_no, book_entry_id, day, amount, version, named)
-      SELECT new_match_id, ${merchantNo}, currency, batch_no, book_entry_id, day, amount, version, new_named
-      FROM bk_write WHERE NOT is_known AND NOT is_out ORDER BY day, new_match_id`,
+    sql`INSERT INTO book_match_entry (match_id, rule, merchant_no, currency, batch_no, book_entry_id, day, amount, version, named)
+      SELECT new_match_id, new_rule, ${merchantNo}, currency, batch_no, book_entry_id, day, amount, version, new_named
+      FROM ${decided(scope, sql`bk_row.currency, batch_no, book_entry_id, day, amount, version, is_known`)} AS own
+      WHERE NOT is_known AND NOT is_out ORDER BY day, new_match_id`,
   ];
 };
 
-/**
- * A day's share of what only one side has is what its entries add up to, less what the matches that are complete on it hold.
- */
+/** A day's share of what only one side has is what its entries add up to, less what the matches that are complete on it hold. */
 const FIGURES = ({ merchantNo }: Scope, rulesHash: string): readonly RawBuilder<unknown>[] => [
   sql`CREATE TEMPORARY TABLE bk_figure_day ON COMMIT DROP AS
-    SELECT currency, day FROM bk_touch UNION SELECT currency, day FROM bk_write`,
+    SELECT currency, day FROM bk_touch UNION SELECT currency, day FROM bk_write UNION SELECT currency, day FROM bk_row WHERE NOT is_known`,
   sql`ANALYZE bk_figure_day`,
   sql`INSERT INTO book_day AS known (merchant_no, currency, day, matched_fingerprint, matched_rules, is_changed, ledger_total, book_total, ledger_open,
       book_open, difference)
-    SELECT ${merchantNo}, currency, day, fingerprint, hashtextextended(${rulesHash}, 0), false, ledger_total, book_total, ledger_total - ledger_matched,
-      book_total - book_matched, difference
+    SELECT ${merchantNo}, currency, day, fingerprint, hashtextextended(${rulesHash}, 0), false, ledger_total, book_total,
+      ledger_total - ledger_matched, book_total - (ledger_matched - matched.difference), matched.difference
     FROM bk_figure_day AS own LEFT JOIN bk_day USING (currency, day)
     CROSS JOIN LATERAL (
       SELECT coalesce(sum(amount) FILTER (WHERE batch_no IS NOT NULL), 0) AS ledger_total,
@@ -105,11 +109,7 @@ const FIGURES = ({ merchantNo }: Scope, rulesHash: string): readonly RawBuilder<
       FROM book_match_entry AS entry WHERE (entry.merchant_no, entry.currency, entry.day) = (${merchantNo}, own.currency, own.day)
     ) AS total
     CROSS JOIN LATERAL (
-      SELECT coalesce(sum(ledger), 0) AS ledger_matched, coalesce(sum(book), 0) AS book_matched, coalesce(sum(made.difference), 0) AS difference
-      FROM book_match AS made CROSS JOIN LATERAL (
-        SELECT sum(amount) FILTER (WHERE batch_no IS NOT NULL) AS ledger, sum(amount) FILTER (WHERE batch_no IS NULL) AS book
-        FROM book_match_entry WHERE match_id = made.id
-      ) AS entries
+      SELECT coalesce(sum(ledger_amount), 0) AS ledger_matched, coalesce(sum(made.difference), 0) AS difference FROM book_match AS made
       WHERE (made.merchant_no, made.currency, made.complete_on) = (${merchantNo}, own.currency, own.day) AND NOT waits_for_approval
     ) AS matched
     ON CONFLICT (merchant_no, currency, day) DO UPDATE SET
@@ -118,14 +118,18 @@ const FIGURES = ({ merchantNo }: Scope, rulesHash: string): readonly RawBuilder<
       book_total = excluded.book_total, ledger_open = excluded.ledger_open, book_open = excluded.book_open, difference = excluded.difference`,
 ];
 
-/** Throws if a day's figures do not explain each other: a fault of daybook's own. The matching is rolled back. */
+/** Throws if the days' figures are not those of the entries that are unmatched: a fault of daybook's own. The matching is rolled back. */
 async function assertIdentity({ trx, merchantNo }: Scope): Promise<void> {
-  const [wrong] = await rowsOf(trx)<{ currency: string; day: string }>`
-    SELECT currency, day FROM book_day JOIN bk_figure_day USING (currency, day)
-    WHERE merchant_no = ${merchantNo} AND ledger_total - book_total <> ledger_open - book_open + difference LIMIT 1`;
+  const [wrong] = await rowsOf(trx)<{ currency: string }>`
+    SELECT currency FROM (
+      SELECT currency, ledger_open, book_open FROM book_day WHERE merchant_no = ${merchantNo}
+      UNION ALL
+      SELECT currency, CASE WHEN batch_no IS NULL THEN 0 ELSE -amount END, CASE WHEN batch_no IS NULL THEN -amount ELSE 0 END
+      FROM ${openRows({ merchants: [merchantNo], currencies: null })} AS entry
+    ) AS open GROUP BY currency HAVING sum(ledger_open) <> 0 OR sum(book_open) <> 0 LIMIT 1`;
   if (wrong !== undefined)
     throw new Error(
-      `merchant ${merchantNo}: figures of ${wrong.currency} on ${wrong.day} do not explain the difference`,
+      `merchant ${merchantNo}: figures of ${wrong.currency} are not those of its unmatched entries`,
     );
 }
 
@@ -174,7 +178,7 @@ export async function storeMatches(
   }: { readonly now: Date; readonly runId: number | null; readonly rulesHash: string },
 ): Promise<Stored> {
   const { trx } = scope;
-  await run(trx, ...DECIDED(scope), GROUPS(rules, scope), sql`ANALYZE bk_group`, OVER);
+  await run(trx, sql`ANALYZE bk_made`, GROUPS(rules, scope), sql`ANALYZE bk_group`, OVER(scope));
   await run(trx, WRITTEN(scope), sql`ANALYZE bk_write`);
   const undone = await reportUndone(scope, now, runId);
   await run(trx, ...storeRows(scope), ...FIGURES(scope, rulesHash));

@@ -23,7 +23,9 @@ export interface Scope {
 }
 
 /** Rules of people: their entries take part in no other rule. */
-export const BY_PERSON = sql<boolean>`coalesce(rule IN ('by-hand', 'write-off', 'apart'), false)`;
+export const byPerson = (rule: RawBuilder<unknown>) =>
+  sql<boolean>`coalesce(${rule} IN ('by-hand', 'write-off', 'apart'), false)`;
+export const BY_PERSON = byPerson(sql`rule`);
 
 export async function run(trx: Trx, ...statements: readonly RawBuilder<unknown>[]): Promise<void> {
   for (const statement of statements) await statement.execute(trx);
@@ -50,55 +52,81 @@ const CHANGED_DAYS = ({ merchantNo, isFull }: Scope) => sql`
   SELECT currency, day, day AS first, day AS last, coalesce(fingerprint, 0) AS fingerprint FROM own FULL JOIN theirs USING (currency, day)
   WHERE ${isFull} OR own.is_changed OR coalesce(own.matched_fingerprint, 0) <> coalesce(theirs.fingerprint, 0)`;
 
-/** Adds entries as they are now, `e`, with what they were when they were matched last. Those that are there already stay as they are. */
-const added = (e: RawBuilder<unknown>, known: RawBuilder<unknown>, where: RawBuilder<unknown>) => sql`
-  INSERT INTO bk_row (is_book, batch_no, book_entry_id, currency, day, amount, version, keys, match_id, rule, named, known_currency, known_day,
-    is_known, is_changed, is_moved)
-  SELECT e.*, known.match_id, rule, known.named, known.currency, known.day, known.version IS NOT NULL,
-    (known.version, known.day, known.amount, known.currency) IS DISTINCT FROM (e.version, e.day, e.amount, e.currency),
-    known.version IS NOT NULL AND (known.day, known.amount, known.currency) IS DISTINCT FROM (e.day, e.amount, e.currency)
-  FROM (${e}) AS e LEFT JOIN book_match_entry AS known ON ${known} LEFT JOIN book_match ON book_match.id = known.match_id
-  WHERE ${where} ON CONFLICT DO NOTHING`;
-
 const TRUE = sql`true`;
 
-const ledgerRows = ({ merchantNo }: Scope, from: RawBuilder<unknown>, where = TRUE): RawBuilder<unknown> =>
+/**
+ * The rows of a table that satisfy a condition, for each row before it. A table just imported into has no statistics yet, and may be read
+ * completely for a few rows: this way the index is certain.
+ */
+export const lookup = (table: string, condition: RawBuilder<unknown>): RawBuilder<unknown> =>
+  sql`LATERAL (SELECT * FROM ${sql.raw(table)} WHERE ${condition} OFFSET 0)`;
+
+/** Adds entries as they are now, `e`, with what they were when they were matched last. Those that are there already stay as they are. */
+const added = (
+  { isFull }: Scope,
+  e: RawBuilder<unknown>,
+  isKnown: RawBuilder<unknown>,
+  where: RawBuilder<unknown>,
+) => sql`
+  INSERT INTO bk_row (is_book, batch_no, book_entry_id, currency, day, amount, version, keys, match_id, rule, named, known_currency, known_day,
+    is_known, is_changed, is_moved)
+  SELECT e.*, known.match_id, known.rule, known.named, known.currency, known.day, known.version IS NOT NULL,
+    (known.version, known.day, known.amount, known.currency) IS DISTINCT FROM (e.version, e.day, e.amount, e.currency),
+    known.version IS NOT NULL AND (known.day, known.amount, known.currency) IS DISTINCT FROM (e.day, e.amount, e.currency)
+  FROM (${e}) AS e LEFT JOIN ${isFull ? sql`book_match_entry AS known ON ${isKnown}` : sql`${lookup('book_match_entry AS known', isKnown)} AS known ON true`}
+  WHERE ${where} ON CONFLICT DO NOTHING`;
+
+const ledgerRows = (scope: Scope, from: RawBuilder<unknown>, where = TRUE): RawBuilder<unknown> =>
   added(
+    scope,
     sql`SELECT false, e.batch_no, NULL::bigint AS book_entry_id, e.currency, e.booked_at::date AS day, coalesce(e.credit, -e.debit) AS amount,
       e.version, NULL::text[] AS keys
-    FROM ${from} WHERE e.merchant_no = ${merchantNo} AND e.vanished_at IS NULL`,
-    sql`known.merchant_no = ${merchantNo} AND known.batch_no = e.batch_no`,
+    FROM ${from} WHERE e.merchant_no = ${scope.merchantNo} AND e.vanished_at IS NULL`,
+    sql`known.merchant_no = ${scope.merchantNo} AND known.batch_no = e.batch_no`,
     where,
   );
 
-const ownRows = (
-  { merchantNo }: Scope,
-  from: RawBuilder<unknown>,
-  where = TRUE,
-  isOfMerchant = sql`e.merchant_no = ${merchantNo}`,
-): RawBuilder<unknown> =>
+const ownRows = (scope: Scope, from: RawBuilder<unknown>, where = TRUE): RawBuilder<unknown> =>
   added(
+    scope,
     sql`SELECT true, NULL::text AS batch_no, e.id AS book_entry_id, e.currency, e.day, e.amount, e.version, nullif(e.reference_keys, '{}') AS keys
-    FROM ${from} WHERE ${isOfMerchant} AND e.withdrawn_import_id IS NULL`,
+    FROM ${from} WHERE e.merchant_no = ${scope.merchantNo} AND e.withdrawn_import_id IS NULL`,
     sql`known.book_entry_id = e.book_entry_id`,
     where,
   );
 
 /** The entries of both sides on spans of days. `booked_ms` has an index: a span begins and ends with that of any zone. */
-const rowsOn = (scope: Scope, spans: RawBuilder<unknown>, where = TRUE): RawBuilder<unknown>[] => [
-  ledgerRows(
-    scope,
-    sql`${spans} AS span JOIN ledger_entry AS e ON e.currency = span.currency AND e.booked_at::date BETWEEN span.first AND span.last
-      AND e.booked_ms >= (extract(epoch FROM span.first)::bigint - 54000) * 1000
-      AND e.booked_ms < (extract(epoch FROM span.last)::bigint + 144000) * 1000`,
-    where,
-  ),
-  ownRows(
-    scope,
-    sql`${spans} AS span JOIN book_entry AS e ON e.currency = span.currency AND e.day BETWEEN span.first AND span.last`,
-    where,
-  ),
-];
+const rowsOn = (scope: Scope, spans: RawBuilder<unknown>, where = TRUE): RawBuilder<unknown>[] => {
+  const ofAccount = sql`merchant_no = ${scope.merchantNo} AND currency = span.currency`;
+  const ledger = sql`${ofAccount} AND vanished_at IS NULL AND booked_at::date BETWEEN span.first AND span.last
+    AND booked_ms >= (extract(epoch FROM span.first)::bigint - 54000) * 1000
+    AND booked_ms < (extract(epoch FROM span.last)::bigint + 144000) * 1000`;
+  const own = sql`${ofAccount} AND withdrawn_import_id IS NULL AND day BETWEEN span.first AND span.last`;
+  return [
+    ledgerRows(scope, sql`${spans} AS span CROSS JOIN ${lookup('ledger_entry', ledger)} AS e`, where),
+    ownRows(scope, sql`${spans} AS span CROSS JOIN ${lookup('book_entry', own)} AS e`, where),
+  ];
+};
+
+/** Entries as they were matched last, on days that did not change. What references and people join is in no other rule. */
+const rowsAround = (scope: Scope): RawBuilder<unknown>[] => {
+  const { merchantNo, startsOn } = scope;
+  const isFree = sql`known.named IS NULL AND known.rule IS DISTINCT FROM 'reference' AND NOT ${BY_PERSON} AND ${isInTime(scope, 'e')}`;
+  const before = sql`(SELECT currency, first, least(last, ${startsOn}::date - 1) AS last FROM bk_around WHERE first < ${startsOn}::date)`;
+  const around = sql`merchant_no = ${merchantNo} AND currency = span.currency AND day BETWEEN span.first AND span.last
+    AND named IS NULL AND rule IS DISTINCT FROM 'reference' AND NOT ${BY_PERSON}`;
+  return [
+    sql`INSERT INTO bk_row (is_book, batch_no, book_entry_id, currency, day, amount, version, match_id, rule, known_currency, known_day, is_known,
+        is_changed, is_moved)
+      SELECT batch_no IS NULL, batch_no, book_entry_id, e.currency, day, amount, version, match_id, rule, e.currency, day, true, false, false
+      FROM bk_around AS span CROSS JOIN ${lookup('book_match_entry', around)} AS e
+      WHERE ${isInTime(scope, 'e')} AND NOT EXISTS (SELECT FROM bk_gone WHERE bk_gone.batch_no = e.batch_no)
+        AND NOT EXISTS (SELECT FROM bk_gone WHERE bk_gone.book_entry_id = e.book_entry_id)
+      ON CONFLICT DO NOTHING`,
+    // Those before the start are kept only where a match joins them with later ones.
+    ...rowsOn(scope, before, isFree),
+  ];
+};
 
 /** Every entry. Of those before the start only what references or people may join with later ones. */
 const allRows = (scope: Scope): RawBuilder<unknown>[] => [
@@ -115,7 +143,7 @@ const allRows = (scope: Scope): RawBuilder<unknown>[] => [
 /** Entries of the changed days that were matched and are no more: vanished, withdrawn, or before the start. */
 const GONE_ROWS = ({ merchantNo, isFull }: Scope) => sql`
   CREATE TEMPORARY TABLE bk_gone ON COMMIT DROP AS
-  SELECT known.*, book_match.rule FROM book_match_entry AS known LEFT JOIN book_match ON book_match.id = known.match_id
+  SELECT known.* FROM book_match_entry AS known
   WHERE known.merchant_no = ${merchantNo} AND ${isFull ? TRUE : sql`(known.currency, known.day) IN (SELECT currency, day FROM bk_day)`}
     AND NOT EXISTS (SELECT FROM bk_row WHERE bk_row.batch_no = known.batch_no)
     AND NOT EXISTS (SELECT FROM bk_row WHERE bk_row.book_entry_id = known.book_entry_id)`;
@@ -127,38 +155,38 @@ const UNDONE_BY_PERSON = sql`
     SELECT match_id, true AS is_gone, rule FROM bk_gone UNION ALL SELECT match_id, false, rule FROM bk_row WHERE is_moved
   ) AS touched WHERE ${BY_PERSON} GROUP BY match_id`;
 
-/** As `own` the own entries, of any merchant, that name the batch of the row `named`. Of one key at a time: the index is certain. */
-export const NAMING = sql`LATERAL (
-  SELECT id, merchant_no FROM book_entry
-  WHERE reference_keys @> ARRAY[named.batch_no] AND reference_keys <> '{}' AND withdrawn_import_id IS NULL OFFSET 0
-) AS own`;
+/** As `own` the own entries, of any merchant, that name the batch of the row `named`. */
+export const NAMING = sql`${lookup(
+  'book_entry',
+  sql`reference_keys @> ARRAY[named.batch_no] AND reference_keys <> '{}' AND withdrawn_import_id IS NULL`,
+)} AS own`;
 
 /**
  * Adds the entries that those behind the row `after` lead to: those of the same match, what they name and what names them, now and when
- * they were matched last. A table just imported into has no statistics yet: to be certain of the index, a lookup is of one key.
+ * they were matched last.
  */
 const linkedRows = (scope: Scope, after: number, isFollowed: RawBuilder<unknown>): RawBuilder<unknown>[] => {
   const row = sql`bk_row.id > ${after} AND ${isFollowed}`;
   const gone = sql`${after} = 0`;
-  const sameMatch = sql`book_match_entry WHERE match_id IN (
+  const isOfMerchant = sql`merchant_no = ${scope.merchantNo}`;
+  const sameMatch = sql`(
     SELECT match_id FROM bk_row WHERE ${row} AND (NOT ${BY_PERSON} OR match_id IN (SELECT match_id FROM bk_undone))
-    UNION SELECT match_id FROM bk_gone WHERE ${gone})`;
+    UNION SELECT match_id FROM bk_gone WHERE ${gone}
+  ) AS made CROSS JOIN ${lookup('book_match_entry', sql`match_id = made.match_id`)} AS entry`;
   return [
     ledgerRows(
       scope,
       sql`(SELECT unnest(keys) AS batch_no FROM bk_row WHERE ${row} UNION SELECT unnest(named) FROM bk_row WHERE ${row}
         UNION SELECT unnest(named) FROM bk_gone WHERE ${gone} UNION SELECT batch_no FROM ${sameMatch}
-      ) AS named JOIN ledger_entry AS e ON e.batch_no = named.batch_no`,
+      ) AS named CROSS JOIN ${lookup('ledger_entry', sql`${isOfMerchant} AND batch_no = named.batch_no`)} AS e`,
     ),
     ownRows(
       scope,
       sql`(SELECT own.id FROM (
           SELECT batch_no FROM bk_row WHERE ${row} AND NOT is_book UNION SELECT batch_no FROM bk_gone WHERE ${gone}
-        ) AS named CROSS JOIN ${NAMING} WHERE own.merchant_no = ${scope.merchantNo}
+        ) AS named CROSS JOIN ${NAMING} WHERE own.${isOfMerchant}
         UNION SELECT book_entry_id FROM ${sameMatch}
-      ) AS naming CROSS JOIN LATERAL (SELECT * FROM book_entry WHERE id = naming.id OFFSET 0) AS e`,
-      TRUE,
-      TRUE,
+      ) AS naming CROSS JOIN ${lookup('book_entry', sql`id = naming.id`)} AS e`,
     ),
   ];
 };
@@ -215,9 +243,7 @@ export async function loadRows(scope: Scope): Promise<boolean> {
   if (!isFull) {
     await run(trx, spans('bk_zone', REACH * days), spans('bk_around', 2 * REACH * days));
     const { last } = await rowOf(trx)<{ last: number }>`SELECT coalesce(max(id), 0) AS last FROM bk_row`;
-    // What references and people join is not changed, and in no other rule.
-    const isFree = sql`known.named IS NULL AND rule IS DISTINCT FROM 'reference' AND NOT ${BY_PERSON} AND ${isInTime(scope, 'e')}`;
-    await run(trx, ...rowsOn(scope, sql`bk_around`, isFree));
+    await run(trx, sql`ANALYZE bk_around`, ...rowsAround(scope));
     await follow(scope, last);
   }
   await run(

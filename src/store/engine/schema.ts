@@ -750,6 +750,10 @@ export interface BookMatch {
    */
   id: Generated<number>;
   /**
+   * The sum of its entries of the ledger.
+   */
+  ledger_amount: string;
+  /**
    * When it was made.
    */
   made_at: Date;
@@ -800,6 +804,10 @@ export interface BookMatchEntry {
    * Of an own entry that is unmatched though it names entries of the ledger: their batch numbers. Of the entries so named: empty. Null of any other.
    */
   named: string[] | null;
+  /**
+   * The rule of the match. Null while the entry is unmatched.
+   */
+  rule: string | null;
   /**
    * Version of the entry when it was matched; 0 where a decision by hand has to be taken in.
    */

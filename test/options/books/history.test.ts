@@ -50,9 +50,8 @@ async function fromNothing(): Promise<State> {
   await db
     .transaction()
     .execute(async (trx) => {
-      await sql`UPDATE book_match_entry SET match_id = NULL WHERE match_id IN (SELECT id FROM book_match WHERE audit_event_id IS NULL)`.execute(
-        trx,
-      );
+      await sql`UPDATE book_match_entry SET match_id = NULL, rule = NULL
+        WHERE match_id IN (SELECT id FROM book_match WHERE audit_event_id IS NULL)`.execute(trx);
       await sql`DELETE FROM book_match WHERE audit_event_id IS NULL`.execute(trx);
       await sql`DELETE FROM book_match_entry WHERE match_id IS NULL`.execute(trx);
       await sql`UPDATE book_day SET matched_fingerprint = NULL, ledger_open = 7, is_changed = true`.execute(

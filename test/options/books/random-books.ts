@@ -109,7 +109,7 @@ export interface State {
 /** What is matched and what the figures are, whatever the numbers of the rows. */
 export async function stateOf(db: Db): Promise<State> {
   const matches = await rowsOf(db)<{ text: string }>`
-    SELECT rule || ' ' || trim_scale(difference) || ' ' || coalesce(difference_type, '-') || ' ' || complete_on || ': ' ||
+    SELECT book_match.rule || CASE WHEN bool_and(entry.rule = book_match.rule) THEN ' ' ELSE ' in other rules ' END || trim_scale(difference) || ' ' || coalesce(difference_type, '-') || ' ' || complete_on || ': ' ||
       string_agg(coalesce('L' || entry.batch_no, 'B' || book_entry.number), ' ' ORDER BY entry.batch_no, book_entry.number) AS text
     FROM book_match JOIN book_match_entry AS entry ON match_id = book_match.id LEFT JOIN book_entry ON book_entry.id = book_entry_id
     GROUP BY book_match.id ORDER BY 1`;
