@@ -94,9 +94,9 @@ const storeRows = (scope: Scope): readonly RawBuilder<unknown>[] => {
 };
 
 /** A day's share of what only one side has is what its entries add up to, less what the matches that are complete on it hold. */
-const FIGURES = ({ merchantNo }: Scope, rulesHash: string): readonly RawBuilder<unknown>[] => [
+const FIGURES = ({ merchantNo, isFull }: Scope, rulesHash: string): readonly RawBuilder<unknown>[] => [
   sql`CREATE TEMPORARY TABLE bk_figure_day ON COMMIT DROP AS
-    SELECT currency, day FROM bk_touch UNION SELECT currency, day FROM bk_write UNION SELECT currency, day FROM bk_row WHERE NOT is_known`,
+    SELECT currency, day FROM bk_touch UNION SELECT currency, day FROM bk_write ${isFull ? sql`` : sql`UNION SELECT currency, day FROM bk_row WHERE NOT is_known`}`,
   sql`ANALYZE bk_figure_day`,
   sql`INSERT INTO book_day AS known (merchant_no, currency, day, matched_fingerprint, matched_rules, is_changed, ledger_total, book_total, ledger_open,
       book_open, difference)
