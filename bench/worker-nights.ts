@@ -21,6 +21,7 @@ export async function nightOfWorkers(
   env: Readonly<Record<string, string>>,
   { workers, merchants }: { readonly workers: number; readonly merchants: number },
 ): Promise<NightOfWorkers> {
+  const own = (await sql<{ pid: number }>`${SESSIONS}`.execute(db)).rows.map(({ pid }) => pid);
   const started = Array.from({ length: workers }, () => startCommand(['worker'], env));
   const schedule = startCommand(['schedule'], env);
   try {
@@ -36,7 +37,7 @@ export async function nightOfWorkers(
       .executeTakeFirstOrThrow();
     let connections = 0;
     for (;;) {
-      const now = await stateOf(db, id);
+      const now = await stateOf(db, id, own);
       connections = Math.max(connections, now.connections);
       if (now.exitCode !== null) {
         const ms = performance.now() - startedMs;
@@ -51,12 +52,14 @@ export async function nightOfWorkers(
   }
 }
 
-/** How the run stands. The bench's own connection, which asks, does not count. */
-async function stateOf(db: BenchDatabase['db'], runId: number) {
+const SESSIONS = sql`
+  SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'daybook%'`;
+
+/** How the run stands. The bench's `own` connections, which ask, do not count. */
+async function stateOf(db: BenchDatabase['db'], runId: number, own: readonly number[]) {
   const { rows } = await sql<{ readonly exitCode: number | null; readonly connections: number }>`
-    SELECT exit_code AS "exitCode", (
-      SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
-        AND application_name LIKE 'daybook%' AND pid <> pg_backend_pid()) AS connections
+    SELECT exit_code AS "exitCode", (SELECT count(*) FROM (${SESSIONS}) AS open
+      WHERE pid <> pg_backend_pid() AND pid <> ALL (${[...own]}::int[])) AS connections
     FROM run WHERE id = ${runId}`.execute(db);
   return rows[0]!;
 }
