@@ -253,8 +253,8 @@ const byTolerance = (rules: MatchRules): RawBuilder<unknown> => {
       AND NOT EXISTS (SELECT FROM bk_solution WHERE row_id IN (ledger_id, book_id))`;
 };
 
-/** Finds entries in pairs that with entries that are left would be a sum: as the one, or as one of the many. */
-async function seekCompletions(trx: Trx, { days, sumEntriesMax: entriesMax }: MatchRules): Promise<void> {
+/** Gives up the entries in pairs that with entries that are left would be a sum: as the one, or as one of the many. */
+async function giveUpCompletions(trx: Trx, { days, sumEntriesMax: entriesMax }: MatchRules): Promise<void> {
   const counts = sql`
     (SELECT count(*) FROM bk_paired AS pair WHERE (pair.currency, pair.is_book, pair.day) = (win.currency, win.is_book, win.day))::int AS pairs,
     (SELECT count(*) FROM bk_paired AS pair WHERE (pair.currency, pair.is_book) = (win.currency, NOT win.is_book)
@@ -262,29 +262,21 @@ async function seekCompletions(trx: Trx, { days, sumEntriesMax: entriesMax }: Ma
   for await (const part of sumWindows(trx, days, sql`(targets > 0 OR candidates > 1)`, counts))
     for (const { currency, day, isBook, targets, candidates, pairs, pairsNear } of part) {
       const all = amountsOf(candidates);
-      const asOne =
-        pairs === 0
-          ? []
-          : completions(null, amountsOf(candidates.filter(isAlone)), { entriesMax, among: pairs });
-      const asOneOfMany =
-        pairsNear === 0
-          ? []
-          : amountsOf(targets.filter(isAlone)).flatMap((target) =>
-              completions(target, all, { entriesMax, among: pairsNear }),
-            );
-      await seek(isBook, 0, asOne);
-      await seek(!isBook, days, asOneOfMany);
-      async function seek(isOfBook: boolean, apart: number, amounts: readonly string[]): Promise<void> {
+      await giveUp(
+        isBook,
+        0,
+        completions(null, amountsOf(candidates.filter(isAlone)), { entriesMax, among: pairs }),
+      );
+      for (const target of amountsOf(targets.filter(isAlone)))
+        await giveUp(!isBook, days, completions(target, all, { entriesMax, among: pairsNear }));
+      async function giveUp(isOfBook: boolean, apart: number, amounts: readonly string[]): Promise<void> {
         if (amounts.length > 0)
-          await sql`INSERT INTO bk_sought SELECT DISTINCT ${currency}, ${isOfBook}::boolean, ${day}::date - ${apart}::int, ${day}::date + ${apart}::int,
-            unnest(${arrayLiteral(amounts)}::numeric[])`.execute(trx);
+          await sql`INSERT INTO bk_given_up SELECT id FROM bk_paired WHERE (currency, is_book) = (${currency}, ${isOfBook}::boolean)
+            AND day BETWEEN ${day}::date - ${apart}::int AND ${day}::date + ${apart}::int AND amount = ANY (${arrayLiteral(amounts)}::numeric[])`.execute(
+            trx,
+          );
       }
     }
-  await run(
-    trx,
-    sql`ANALYZE bk_sought`,
-    sql`INSERT INTO bk_given_up SELECT id FROM bk_paired JOIN bk_sought USING (currency, is_book, amount) WHERE day BETWEEN first AND last`,
-  );
 }
 
 /**
@@ -299,10 +291,9 @@ async function giveUpPairs({ trx, days }: Scope, rules: MatchRules): Promise<voi
     sql`DROP TABLE bk_window`,
     ...windows(days),
     ...paired(days),
-    sql`CREATE TEMPORARY TABLE bk_sought (currency text, is_book boolean, first date, last date, amount numeric) ON COMMIT DROP`,
     sql`CREATE TEMPORARY TABLE bk_given_up (row_id int NOT NULL) ON COMMIT DROP`,
   );
-  if (rules.rules.includes('sum')) await seekCompletions(trx, rules);
+  if (rules.rules.includes('sum')) await giveUpCompletions(trx, rules);
   const searched = sql`(SELECT bk_paired.* FROM bk_paired JOIN bk_window USING (currency, day, is_book)
     WHERE ${IS_SEARCHED})`;
   if (rules.rules.includes('tolerance'))

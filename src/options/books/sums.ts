@@ -79,6 +79,7 @@ export function completions(
   amounts: readonly string[],
   { entriesMax, among }: { readonly entriesMax: number; readonly among: number },
 ): string[] {
+  if (among === 0) return [];
   const scale = Math.max(...[target ?? '0', ...amounts].map(decimalsOf));
   const goal = toScaled(target ?? '0', scale);
   const values = amounts.map((amount) => toScaled(amount, scale));
