@@ -31,7 +31,7 @@ const GROUPS = (rules: MatchRules, scope: Scope) => sql`
     'book_match',
     sql`id = before AND rule = typed.rule AND difference_type IS NOT DISTINCT FROM typed.difference_type
       AND (SELECT count(*) FROM book_match_entry WHERE match_id = before) = entries`,
-  )} AS old ON true`;
+  )} AS old ON true ORDER BY complete_on, group_id`;
 
 /** Matches whose entries were matched again and are not in the same group as before. */
 const OVER = (scope: Scope) => sql`
