@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { matchBooks } from '../../../src/options/books/match.ts';
 import { emptyTables, freshDatabase, type ServerDatabase } from '../../support/database.ts';
@@ -137,4 +138,19 @@ test('before the first day of a book only what belongs to a later entry counts',
 test('an entry before the first day makes a later pair uncertain', async () => {
   expect(await matched(['1 8 10', '2 11 10'], ['1 10 10'], RULES, 10)).toEqual([]);
   expect((await stateOf(database.db)).unmatched).toEqual(['B1', 'L2']);
+});
+
+test.each([
+  ['a sum of a match', 0, sql`UPDATE book_match SET ledger_amount = ledger_amount + 1`],
+  ['a day', 40, sql`UPDATE book_day SET book_open = book_open - 1 WHERE day = '2026-03-01'`],
+  ['an entry', 40, sql`UPDATE book_match_entry SET match_id = NULL, rule = NULL WHERE batch_no = '1'`],
+])('%s that is not as it was stored ends the next matching, which stores nothing', async (_, day, change) => {
+  const { db } = database;
+  expect(await matched(['1 0 10'], ['1 0 10'])).toHaveLength(1);
+  await change.execute(db);
+  const before = await stateOf(db);
+  await expect(matched([`2 ${day} 20`], [`2 ${day} 20`])).rejects.toThrow(
+    'not those of its unmatched entries',
+  );
+  expect(await stateOf(db)).toEqual(before);
 });
