@@ -24,7 +24,7 @@ import {
 } from '../store/breaks/break-cases.ts';
 import { chosenMerchants } from '../run/chosen-merchants.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
-import { mayBeOperator, namedOperators } from '../run/operators.ts';
+import { assignmentProblem } from '../run/operators.ts';
 import type { AuditEvent } from '../store/audit.ts';
 import { dayOf } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
@@ -291,21 +291,15 @@ async function checkedAssignment(
   id: number,
   { to, due, isOther }: { readonly to: string; readonly due: string | undefined; readonly isOther: boolean },
 ): Promise<AuditEvent['assignment']> {
-  const today = dayOf(now().getTime(), times.zone);
-  if (due !== undefined && dayFlag('--due', due) < today)
-    throw new UsageError(`--due ${due} is over; name ${today} or a later day.`);
-  const { roles } = settings.access;
+  const assignment = { to, due: dayFlag('--due', due) ?? null };
   const merchantNo = (await breakById(db, id))?.merchant_no;
-  if (isOther && merchantNo !== undefined && !mayBeOperator(to, merchantNo, roles)) {
-    const names = namedOperators(merchantNo, roles);
-    throw new UsageError(
-      line`--to ${to} is no operator of merchant ${merchantNo}; ` +
-        (names === null || names.length === 0
-          ? 'DAYBOOK_ACCESS_ROLES says who is.'
-          : line`DAYBOOK_ACCESS_ROLES names ${names.join(', ')}.`),
-    );
-  }
-  return { to, due: due ?? null };
+  // Of a break that is not there, the step itself says so.
+  if (merchantNo === undefined) return assignment;
+  const today = dayOf(now().getTime(), times.zone);
+  const asked = { ...assignment, to: isOther ? to : null };
+  const wrong = assignmentProblem(asked, { merchantNo, today, roles: settings.access.roles });
+  if (wrong !== null) throw new UsageError(`--${wrong.field} ${wrong.problem}`);
+  return assignment;
 }
 
 /** Short, as a page must load quickly, and most of it does not need the platform. */
