@@ -1,6 +1,5 @@
 /** Reads a list of merchants, where their tokens are and what they are called: CSV, or a list in YAML or JSON. Its messages never repeat a token. */
 import { CURRENCY_CODE } from '../ledger/money.ts';
-import { Readable } from 'node:stream';
 import { isMerchantNo, MERCHANT_NO_RULE } from '../ledger/merchant-no.ts';
 import {
   ACCOUNT_FIELDS,
@@ -14,7 +13,7 @@ import {
 import { counted } from '../ledger/text.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
 import { readYaml } from './input-file.ts';
-import { csvRows } from '../statements/formats/csv-reader.ts';
+import { csvRows, withLineEnds } from '../statements/formats/csv-reader.ts';
 import { UnreadableRows } from '../statements/formats/format.ts';
 
 const TOKEN_FIELDS = ['token', 'tokenEnv', 'tokenFile'] as const;
@@ -114,10 +113,10 @@ function* problemsOf(fields: Fields, hasNames: boolean): Generator<string> {
 
 /** The rows of a CSV file. Cells left empty are left out. */
 async function tableRows(text: string, path: string): Promise<Row[]> {
-  const plain = text.replace(/^\uFEFF/, '').replaceAll(/\r?\n|\r/g, '\r\n');
+  const bytes = withLineEnds([text.replace(/^\uFEFF/, '')]);
   const lines: (readonly string[])[] = [];
   try {
-    for await (const part of csvRows(Readable.from([Buffer.from(plain)]))) lines.push(...part);
+    for await (const part of csvRows(bytes)) lines.push(...part);
   } catch (error) {
     if (!(error instanceof UnreadableRows)) throw error;
     throw new UsageError(`${path} is no CSV: ${error.message}. A name that ends in .yaml is read as YAML.`);

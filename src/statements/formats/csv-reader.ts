@@ -19,6 +19,20 @@ export interface CsvForm {
   readonly cellBytesMax?: number;
 }
 
+/** A text in pieces, whose lines may end in LF, CR or CRLF, as bytes for `csvRows`. */
+export async function* withLineEnds(
+  pieces: AsyncIterable<string> | Iterable<string>,
+): AsyncGenerator<Uint8Array> {
+  let held = '';
+  for await (const piece of pieces) {
+    const text = held + piece;
+    // The LF of a CR may come with the next piece.
+    held = text.endsWith('\r') ? '\r' : '';
+    yield Buffer.from(text.slice(0, text.length - held.length).replaceAll(/\r?\n|\r/g, LINE_END));
+  }
+  if (held !== '') yield Buffer.from(LINE_END);
+}
+
 /** Every row, the header first, whatever number of cells it has. Throws `UnreadableRows`, and what reading throws. */
 export async function* csvRows(
   bytes: AsyncIterable<Uint8Array>,
