@@ -9,11 +9,10 @@ import { UsageError } from '../../../run/verdict/exit-codes.ts';
 import { type AuditEvent, recordAuditEvent } from '../../../store/audit.ts';
 import { arrayLiteral, type Db, rowOf, rowsOf, type Trx } from '../../../store/engine/database.ts';
 import { lockBooks } from '../open.ts';
-import type { BookRow } from './book-row.ts';
 import type { Mapping } from './mapping.ts';
-import { readRows, repeated, type ReadRows, type UnreadableRow } from './rows.ts';
+import { readRows, repeated, type BookRow, type ReadRows, type UnreadableRow } from './rows.ts';
 import type { Source } from './sources.ts';
-import type { Zones } from './values.ts';
+import { referenceKeysOf, type Zones } from './values.ts';
 
 /** So many unreadable rows are kept. More come of a mapping that does not fit. */
 const UNREADABLE_MAX = 10_000;
@@ -29,22 +28,23 @@ export interface ImportRequest {
   readonly source: Source;
   readonly zones: Zones;
   /** First and last day that the file covers, where a person says so; else those of its first and last row. */
-  readonly from: BusinessDay | undefined;
-  readonly to: BusinessDay | undefined;
+  readonly from?: BusinessDay | undefined;
+  readonly to?: BusinessDay | undefined;
   /** Finds out what the import would do, and leaves nothing. */
-  readonly isDryRun: boolean;
+  readonly isDryRun?: boolean;
   readonly auditEvent: AuditEvent;
   readonly now: () => Date;
-  readonly signal: AbortSignal;
-  readonly onProgress: (rowsRead: number) => void;
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (rowsRead: number) => void;
 }
 
-type Counts = Record<'rowsRead' | 'added' | 'changed' | 'returned' | 'withdrawn' | 'unreadable', number>;
+/** Of the rows that were read, how many became what; and entries that are withdrawn. */
+const NONE = { rowsRead: 0, added: 0, changed: 0, unchanged: 0, returned: 0, withdrawn: 0, unreadable: 0 };
+type Counts = typeof NONE;
 
 export interface ImportReport extends Readonly<Counts> {
   /** Null for a dry run. */
   readonly importId: number | null;
-  readonly unchanged: number;
   /** Days whose entries the file is taken to hold completely; null if none. */
   readonly firstDay: BusinessDay | null;
   readonly lastDay: BusinessDay | null;
@@ -60,67 +60,68 @@ export interface ImportReport extends Readonly<Counts> {
  * one said which days it covers; then nothing is stored.
  */
 export async function importBook(db: Db, request: ImportRequest): Promise<ImportReport> {
-  let report: ImportReport | null = null;
+  const reports: ImportReport[] = [];
   const undo = new Error('a dry run leaves nothing');
-  try {
-    await db.transaction().execute(async (trx) => {
-      report = await importIn(trx, request);
-      if (request.isDryRun) throw undo;
-    });
-  } catch (error) {
+  const work = db.transaction().execute(async (trx) => {
+    reports.push(await importIn(trx, request));
+    if (request.isDryRun === true) throw undo;
+  });
+  await work.catch((error: unknown) => {
     if (error !== undo) throw error;
-    report = { ...report!, importId: null };
-  }
-  return report!;
+  });
+  return reports[0]!;
 }
 
-type Covered = Readonly<Record<'firstDay' | 'lastDay', BusinessDay>>;
+type Covered = Pick<ImportReport, 'firstDay' | 'lastDay'>;
 
 /** One import of a merchant's book, and what it came to so far. */
 interface Importing {
+  readonly trx: Trx;
+  readonly request: ImportRequest;
   readonly id: number;
   readonly merchantNo: string;
   readonly book: string;
   readonly counts: Counts;
-  /** First and last day of its rows; none as long as it has read none. */
-  days: readonly BusinessDay[];
-  /** Rows that do not say which entry they are. */
-  nameless: number;
-  readonly firstUnreadable: UnreadableRow[];
+  /** First and last day of its entries. */
+  span: readonly [BusinessDay, BusinessDay] | readonly [];
+  readonly unreadable: Omit<UnreadableRow, 'raw'>[];
 }
 
 async function importIn(trx: Trx, request: ImportRequest): Promise<ImportReport> {
   const { mapping, source, signal, onProgress } = request;
   const importing = await startImport(trx, request);
-  const { id, counts, firstUnreadable } = importing;
+  const { id, counts, unreadable } = importing;
   let written = Promise.resolve();
   try {
     for await (const rows of readRows(source, mapping, request.zones)) {
-      signal.throwIfAborted();
+      signal?.throwIfAborted();
       await written;
-      onProgress(counts.rowsRead);
-      written = writeRows(trx, importing, rows);
+      onProgress?.(counts.rowsRead);
+      written = writeRows(importing, rows);
       // The next rows are read meanwhile; a failure is thrown where it is waited for.
       written.catch(() => undefined);
     }
   } finally {
     await written;
   }
-  if (counts.rowsRead > 0 && counts.rowsRead === counts.unreadable)
-    throw new UsageError(`no row of ${source.name} can be read; ${fault(firstUnreadable)}`);
-  const [firstDay, lastDay] = [request.from ?? importing.days[0], request.to ?? importing.days.at(-1)];
-  const isCovering = mapping.covers === 'days' && firstDay !== undefined && firstDay <= (lastDay ?? '');
-  const covered = isCovering && importing.nameless === 0 ? { firstDay, lastDay: lastDay! } : null;
-  if (covered !== null) await withdrawMissing(trx, importing, request, covered);
-  const answered = await finishImport(trx, importing, request, covered);
+  const { span } = importing;
+  if (counts.rowsRead > 0 && counts.rowsRead === unreadable.length)
+    throw new UsageError(`no row of ${source.name} can be read; ${fault(unreadable)}`);
+  // A row that does not say which entry it is may be any.
+  const isNamed = unreadable.every(({ number }) => number !== null);
+  const [firstDay = null, lastDay = null] = [request.from ?? span[0], request.to ?? span[1]];
+  const isCovering = mapping.covers === 'days' && (firstDay ?? '9') <= (lastDay ?? '');
+  const covered = isCovering && isNamed ? { firstDay, lastDay } : { firstDay: null, lastDay: null };
+  if (covered.firstDay !== null) await withdrawMissing(importing, covered);
+  const answered = await finishImport(importing, covered);
   return {
-    ...{ importId: id, ...counts, firstDay: null, lastDay: null, ...covered, answered, firstUnreadable },
-    unchanged: counts.rowsRead - counts.unreadable - counts.added - counts.changed - counts.returned,
-    notWithdrawn: isCovering && covered === null ? NOT_WITHDRAWN : null,
+    ...{ importId: request.isDryRun === true ? null : id, ...counts, ...covered, answered },
+    notWithdrawn: isCovering && !isNamed ? NOT_WITHDRAWN : null,
+    firstUnreadable: unreadable.slice(0, FIRST_UNREADABLE),
   };
 }
 
-const fault = ([first]: readonly UnreadableRow[]): string =>
+const fault = ([first]: Importing['unreadable']): string =>
   `line ${first!.line}: ${first!.reason} Check the mapping. Nothing was stored.`;
 
 /**
@@ -137,38 +138,31 @@ async function startImport(trx: Trx, request: ImportRequest): Promise<Importing>
   const { id } = await rowOf(trx)<{ id: number }>`
     INSERT INTO book_import (merchant_no, book, source, content_sha256, audit_event_id, rows_read, added, changed, returned, withdrawn, unreadable)
     VALUES (${merchantNo}, ${book}, ${request.source.name}, '', ${auditEventId}, 0, 0, 0, 0, 0, 0) RETURNING id`;
-  const counts = { rowsRead: 0, added: 0, changed: 0, returned: 0, withdrawn: 0, unreadable: 0 };
-  return { id, merchantNo, book, counts, days: [], nameless: 0, firstUnreadable: [] };
+  return { trx, request, id, merchantNo, book, counts: { ...NONE }, span: [], unreadable: [] };
 }
 
 /** Writes some rows. Throws `UsageError` once too many cannot be read. */
-async function writeRows(trx: Trx, importing: Importing, { entries, unreadable }: ReadRows): Promise<void> {
-  const { id, counts, days, firstUnreadable: first } = importing;
-  const taken = await takeRows(trx, importing, entries);
-  const refused = [...unreadable, ...taken.repeated.map((at) => repeated(entries[at]!))];
-  for (const key of ['added', 'changed', 'returned'] as const) counts[key] += taken[key];
+async function writeRows(importing: Importing, { entries, unreadable }: ReadRows): Promise<void> {
+  const { trx, id, counts } = importing;
+  const refused = [...unreadable];
+  for (const [at, what] of (await takeRows(importing, entries)).entries()) {
+    const entry = entries[at]!;
+    if (what === 'repeated') refused.push(repeated(entry));
+    else {
+      const [from = entry.day, to = entry.day] = importing.span;
+      importing.span = [entry.day < from ? entry.day : from, entry.day > to ? entry.day : to];
+      counts[what] += 1;
+    }
+  }
+  for (const { raw, ...row } of refused.sort((a, b) => a.line - b.line)) importing.unreadable.push(row);
   counts.rowsRead += entries.length + unreadable.length;
-  counts.unreadable += refused.length;
-  const sorted = [...days, ...taken.days].sort();
-  importing.days = [...sorted.slice(0, 1), ...sorted.slice(-1)];
-  importing.nameless += refused.filter(({ number }) => number === null).length;
-  first.push(...refused.sort((a, b) => a.line - b.line).slice(0, FIRST_UNREADABLE - first.length));
+  counts.unreadable = importing.unreadable.length;
   if (counts.unreadable > UNREADABLE_MAX)
-    throw new UsageError(`over ${UNREADABLE_MAX.toLocaleString('en')} rows cannot be read; ${fault(first)}`);
-  if (refused.length === 0) return;
-  const column = (of: (row: UnreadableRow) => string | number | null): string =>
-    arrayLiteral(refused.map(of));
-  await sql`
-    INSERT INTO book_unreadable (import_id, line, reason, raw, number)
-    SELECT ${id}::bigint, * FROM unnest(${column(({ line }) => line)}::bigint[], ${column(({ reason }) => reason)}::text[],
-      ${column(({ raw }) => raw)}::text[], ${column(({ number }) => number)}::text[])`.execute(trx);
-}
-
-interface Taken extends Readonly<Pick<Counts, 'added' | 'changed' | 'returned'>> {
-  /** First and last day of the rows that are not repeated. */
-  readonly days: readonly BusinessDay[];
-  /** Places, from 0, of rows whose number an earlier row has. They changed nothing. */
-  readonly repeated: readonly number[];
+    throw new UsageError(
+      `over ${UNREADABLE_MAX.toLocaleString('en')} rows cannot be read; ${fault(importing.unreadable)}`,
+    );
+  const stored = refused.map((row) => ({ ...row, import_id: id }));
+  if (stored.length > 0) await trx.insertInto('book_unreadable').values(stored).execute();
 }
 
 const isRead = ({ id }: Importing) =>
@@ -178,17 +172,23 @@ const markChanged = (merchantNo: string, days: RawBuilder<unknown>) => sql`
   INSERT INTO book_day (merchant_no, currency, day) SELECT ${merchantNo}, * FROM (${days}) AS changed_day
   ON CONFLICT (merchant_no, currency, day) DO UPDATE SET is_changed = true WHERE NOT book_day.is_changed`;
 
-/** Adds the entries that the book does not have, gives others their next version, and takes back those that were withdrawn. */
-function takeRows(trx: Trx, importing: Importing, rows: readonly BookRow[]): Promise<Taken> {
-  const { merchantNo, book, id } = importing;
+type Taken = 'added' | 'changed' | 'unchanged' | 'returned' | 'repeated';
+
+/**
+ * Adds the entries that the book does not have, gives others their next version, and takes back those that were withdrawn. Says of each
+ * row what came of it; of one whose number an earlier row has, nothing.
+ */
+async function takeRows(importing: Importing, rows: readonly BookRow[]): Promise<Taken[]> {
+  const { trx, merchantNo, book, id } = importing;
+  if (rows.length === 0) return [];
   const column = (of: (row: BookRow) => string | null): string => arrayLiteral(rows.map(of));
-  return rowOf(trx)<Taken>`
+  const { taken } = await rowOf(trx)<{ taken: string }>`
     WITH given AS MATERIALIZED (
       SELECT row.*, known.*, CASE WHEN min(at) OVER (PARTITION BY number COLLATE "C") < at OR is_read THEN 'repeated' WHEN id IS NULL THEN 'added'
-        WHEN is_same THEN 'same' ELSE 'changed' END AS what
+        WHEN is_same THEN 'unchanged' ELSE 'changed' END AS what
       FROM unnest(${column(({ number }) => number)}::text[], ${column(({ currency }) => currency)}::text[],
         ${column(({ day }) => day)}::date[], ${column(({ bookedAt }) => bookedAt)}::timestamptz[],
-        ${column(({ amount }) => amount)}::numeric[], ${column(({ referenceKeys }) => referenceKeys.join(' '))}::text[],
+        ${column(({ amount }) => amount)}::numeric[], ${column(({ reference }) => referenceKeysOf(reference).join(' '))}::text[],
         ${column(({ reference }) => reference)}::text[], ${column(({ type }) => type)}::text[], ${column(({ note }) => note)}::text[]
       ) WITH ORDINALITY AS row (number, currency, day, booked_at, amount, keys, reference, type, note, at)
       LEFT JOIN LATERAL (
@@ -211,25 +211,21 @@ function takeRows(trx: Trx, importing: Importing, rows: readonly BookRow[]): Pro
         reference_keys = string_to_array(keys, ' '), reference = given.reference, type = given.type, note = given.note
       FROM given WHERE entry.id = given.id AND what = 'changed'
     ), same AS (
-      INSERT INTO book_read SELECT id FROM given WHERE what = 'same'
+      INSERT INTO book_read SELECT id FROM given WHERE what = 'unchanged'
     ), returned AS (
-      UPDATE book_entry AS entry SET withdrawn_import_id = NULL FROM given WHERE entry.id = given.id AND what = 'same' AND was_withdrawn
+      UPDATE book_entry AS entry SET withdrawn_import_id = NULL FROM given WHERE entry.id = given.id AND what = 'unchanged' AND was_withdrawn
     ), marked AS (${markChanged(
       merchantNo,
-      sql`SELECT currency, day FROM given WHERE what IN ('added', 'changed') OR what = 'same' AND was_withdrawn
+      sql`SELECT currency, day FROM given WHERE what IN ('added', 'changed') OR what = 'unchanged' AND was_withdrawn
         UNION SELECT old_currency, old_day FROM given WHERE what = 'changed'`,
     )})
-    SELECT count(*) FILTER (WHERE what = 'added') AS added, count(*) FILTER (WHERE what = 'changed' AND NOT was_withdrawn) AS changed,
-      count(*) FILTER (WHERE what <> 'repeated' AND was_withdrawn) AS returned,
-      array_remove(ARRAY[min(day) FILTER (WHERE what <> 'repeated'), max(day) FILTER (WHERE what <> 'repeated')], NULL)::text[] AS days,
-      coalesce(array_agg((at - 1)::int ORDER BY at) FILTER (WHERE what = 'repeated'), '{}') AS repeated
-    FROM given`;
+    SELECT string_agg(CASE WHEN was_withdrawn AND what <> 'repeated' THEN 'returned' ELSE what END, ' ' ORDER BY at) AS taken FROM given`;
+  return taken.split(' ') as Taken[];
 }
 
 /** Withdraws the entries of these days that no row of the import names. Throws `UsageError` where that is most of them, unasked. */
-async function withdrawMissing(trx: Trx, importing: Importing, request: ImportRequest, covered: Covered) {
-  const { merchantNo, book, id, counts } = importing;
-  const { firstDay, lastDay } = covered;
+async function withdrawMissing(importing: Importing, { firstDay, lastDay }: Covered): Promise<void> {
+  const { trx, request, merchantNo, book, id, counts } = importing;
   // Each account day of an entry is in book_day, and leads to the index by day.
   const isHeld = sql`book_day.merchant_no = ${merchantNo} AND book_day.day BETWEEN ${firstDay} AND ${lastDay} AND entry.book = ${book}
     AND (entry.merchant_no, entry.currency, entry.day) = (book_day.merchant_no, book_day.currency, book_day.day)
@@ -256,16 +252,15 @@ async function withdrawMissing(trx: Trx, importing: Importing, request: ImportRe
  * Completes the record of the import, and marks unreadable rows of earlier ones as answered: where this import read the same content or
  * all their days again, or the entry. Returns how many.
  */
-async function finishImport(trx: Trx, importing: Importing, request: ImportRequest, covered: Covered | null) {
-  const { id, merchantNo, book, counts, days } = importing;
+async function finishImport(importing: Importing, { firstDay, lastDay }: Covered): Promise<number> {
+  const { trx, request, id, merchantNo, book, span } = importing;
+  const { rowsRead: rows_read, unchanged, ...counts } = importing.counts;
   const sha256 = request.source.sha256();
-  const { firstDay, lastDay } = covered ?? { firstDay: null, lastDay: null };
-  await sql`
-    UPDATE book_import SET content_sha256 = ${sha256}, first_day = ${firstDay}, last_day = ${lastDay}, rows_read = ${counts.rowsRead},
-      added = ${counts.added}, changed = ${counts.changed}, returned = ${counts.returned}, withdrawn = ${counts.withdrawn},
-      unreadable = ${counts.unreadable}, starts_on = coalesce(${request.mapping.from ?? null}::date, least(${firstDay ?? days[0] ?? null}::date,
-        (SELECT starts_on FROM book_import WHERE (merchant_no, book) = (${merchantNo}, ${book}) AND id < ${id} ORDER BY id DESC LIMIT 1)))
-    WHERE id = ${id}`.execute(trx);
+  const startsOn = sql<string>`coalesce(${request.mapping.from ?? null}::date, least(${firstDay ?? span[0] ?? null}::date,
+    (SELECT starts_on FROM book_import WHERE (merchant_no, book) = (${merchantNo}, ${book}) AND id < ${id} ORDER BY id DESC LIMIT 1)))`;
+  const days = { first_day: firstDay, last_day: lastDay, starts_on: startsOn };
+  const figures = { content_sha256: sha256, rows_read, ...counts, ...days };
+  await trx.updateTable('book_import').set(figures).where('id', '=', id).execute();
   const answered = await rowsOf(trx)`
     UPDATE book_unreadable AS row SET answered_import_id = ${id} FROM book_import AS earlier
     WHERE row.import_id = earlier.id AND row.answered_import_id IS NULL AND earlier.id < ${id}

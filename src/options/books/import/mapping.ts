@@ -72,8 +72,8 @@ const schema = fields.superRefine((mapping, context) => {
     if (mapping[key] === undefined && isOwn && format === 'query') add(key, 'is missing');
   }
   const [amount, credit, debit] = [named.amount, named.credit, named.debit].map((one) => one !== undefined);
-  if (amount === (credit || debit)) add('columns', 'needs either amount, or credit and debit');
-  else if (credit !== debit) add('columns', 'needs both credit and debit');
+  if (credit !== debit || amount === credit)
+    add('columns', 'needs either amount, or needs both credit and debit');
   if ((named.currency === undefined) === (currency === undefined))
     add('columns', 'needs a column currency, or one currency stands above for all rows');
 });
@@ -83,9 +83,9 @@ export function readMapping(given: string, path: string): Mapping {
   const { content, placeOf } = readYaml(given, path, 'failsafe');
   const parsed = schema.safeParse(content);
   if (parsed.success) return parsed.data;
-  const problemOf = (at: Path, problem: string) => ({
-    ...{ place: placeOf(at), problem: `${pathText(at) || 'the mapping'} ${problem}` },
-  });
+  const problemOf = (at: Path, problem: string) => {
+    return { place: placeOf(at), problem: `${pathText(at) || 'the mapping'} ${problem}` };
+  };
   const problems = parsed.error.issues.flatMap(({ path: at, ...issue }) =>
     issue.code === 'unrecognized_keys'
       ? issue.keys.map((key) => problemOf([...at, key], unknownKey(key, at)))

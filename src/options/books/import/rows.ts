@@ -1,12 +1,11 @@
 /** Makes entries of the rows of a merchant's own book, or says why it cannot. */
-import { stringify } from 'csv-stringify/sync';
 import { CURRENCY_CODE } from '../../../ledger/money.ts';
 import { cutText, firstNamed, storableText } from '../../../ledger/text.ts';
 import { UsageError } from '../../../run/verdict/exit-codes.ts';
-import type { BookRow } from './book-row.ts';
+import { csvText } from '../../../statements/formats/csv.ts';
 import type { ColumnName, Mapping } from './mapping.ts';
 import type { Source, SourceRow } from './sources.ts';
-import { amountReader, momentReader, negated, referenceKeysOf, type Zones } from './values.ts';
+import { amountReader, momentReader, negated, type Moment, type Zones } from './values.ts';
 
 const NUMBER_CHARACTERS_MAX = 200;
 const TEXT_CHARACTERS_MAX = 2_000;
@@ -14,6 +13,19 @@ const RAW_CHARACTERS_MAX = 10_000;
 const NAMED_MAX = 20;
 /** Far more than any book has; a day outside comes of a mapping that reads it wrong. */
 const [FIRST_DAY, LAST_DAY] = ['1990-01-01', '2099-12-31'];
+
+/** An entry of a merchant's own book, as it was read. Amounts are exact decimals in units of the currency. */
+export interface BookRow extends Moment {
+  /** The book's own number of the entry, unique in the book. */
+  readonly number: string;
+  readonly currency: string;
+  /** A credit of the account above zero, a debit below. */
+  readonly amount: string;
+  readonly reference: string;
+  readonly type: string;
+  readonly note: string;
+  readonly source: SourceRow;
+}
 
 /** A row that is no entry. */
 export interface UnreadableRow {
@@ -24,10 +36,8 @@ export interface UnreadableRow {
   readonly number: string | null;
 }
 
-type ReadRow = BookRow & { readonly source: SourceRow };
-
 export interface ReadRows {
-  readonly entries: readonly ReadRow[];
+  readonly entries: readonly BookRow[];
   readonly unreadable: readonly UnreadableRow[];
 }
 
@@ -40,13 +50,13 @@ export async function* readRows(source: Source, mapping: Mapping, zones: Zones):
   for await (const part of source.rows) {
     const rows = read === null ? part.slice(1) : part;
     read ??= rowReader(part[0]!.cells, source.name, mapping, zones);
-    const entries: ReadRow[] = [];
+    const entries: BookRow[] = [];
     const unreadable: UnreadableRow[] = [];
     for (const row of rows) {
       let number: string | null = null;
       try {
         number = read.numberOf(row.cells);
-        entries.push({ ...read.entryOf(row.cells, number), source: row });
+        entries.push(read.entryOf(row, number));
       } catch (error) {
         if (!(error instanceof CellUnreadable)) throw error;
         unreadable.push(unreadableRow(row, error.message, number));
@@ -60,11 +70,11 @@ export async function* readRows(source: Source, mapping: Mapping, zones: Zones):
 
 const unreadableRow = ({ line, cells }: SourceRow, reason: string, number: string | null): UnreadableRow => ({
   ...{ line, reason, number },
-  raw: cutText(storableText(stringify([[...cells]]).trimEnd()), RAW_CHARACTERS_MAX),
+  raw: cutText(storableText(csvText([cells]).trimEnd()), RAW_CHARACTERS_MAX),
 });
 
 /** Of rows with the same number, the first is the entry. */
-export const repeated = ({ source, number }: ReadRow): UnreadableRow =>
+export const repeated = ({ source, number }: BookRow): UnreadableRow =>
   unreadableRow(source, 'its number is on an earlier line already.', number);
 
 type Cells = SourceRow['cells'];
@@ -108,7 +118,8 @@ function rowReader(heads: Cells, name: string, mapping: Mapping, zones: Zones) {
       if (number.length <= NUMBER_CHARACTERS_MAX) return number;
       throw new CellUnreadable(`its number has over ${NUMBER_CHARACTERS_MAX} characters.`);
     },
-    entryOf: (cells: Cells, number: string): BookRow => {
+    entryOf: (source: SourceRow, number: string): BookRow => {
+      const { cells } = source;
       const moment = momentOf(text(cells, 'booked'));
       if (moment === null)
         throw new CellUnreadable('the day is not written as the mapping says, or is not in the calendar.');
@@ -118,12 +129,10 @@ function rowReader(heads: Cells, name: string, mapping: Mapping, zones: Zones) {
       if (!CURRENCY_CODE.test(currency))
         throw new CellUnreadable('the currency is no code of three letters.');
       const amount = amountOf(cells);
-      const reference = kept(cells, 'reference');
       return {
-        ...{ number, currency, ...moment },
+        ...{ number, currency, source, day: moment.day, bookedAt: moment.bookedAt },
         amount: mapping.sign === 'reversed' ? negated(amount) : amount,
-        ...{ reference, referenceKeys: referenceKeysOf(reference) },
-        ...{ type: kept(cells, 'type'), note: kept(cells, 'text') },
+        ...{ reference: kept(cells, 'reference'), type: kept(cells, 'type'), note: kept(cells, 'text') },
       };
     },
   };
@@ -133,16 +142,16 @@ function rowReader(heads: Cells, name: string, mapping: Mapping, zones: Zones) {
 const hasOtherCells = (cells: Cells, heads: Cells): boolean =>
   cells.length < heads.length || cells.slice(heads.length).some((cell) => cell.trim() !== '');
 
+/** The places of each column's cells. */
 function columnPlaces(heads: Cells, columns: Mapping['columns'], file: string) {
   const names = heads.map((head) => head.trim());
-  const placesOf: Partial<Record<ColumnName, readonly number[]>> = {};
-  for (const [column, given] of Object.entries(columns) as [ColumnName, readonly string[]][])
-    placesOf[column] = given.map((name) => {
-      const [at, other] = names.flatMap((head, place) => (head === name ? [place] : []));
-      if (at === undefined)
-        throw new UsageError(`${file} has no column ${name}; it has ${firstNamed(names, NAMED_MAX)}.`);
-      if (other !== undefined) throw new UsageError(`${file} has the column ${name} twice; rename one.`);
-      return at;
-    });
-  return placesOf;
+  const placeOf = (name: string): number => {
+    const at = names.indexOf(name);
+    if (at === -1)
+      throw new UsageError(`${file} has no column ${name}; it has ${firstNamed(names, NAMED_MAX)}.`);
+    if (names.lastIndexOf(name) === at) return at;
+    throw new UsageError(`${file} has the column ${name} twice; rename one.`);
+  };
+  const places = Object.entries(columns).map(([column, given]) => [column, given?.map(placeOf)] as const);
+  return Object.fromEntries(places) as Partial<Record<ColumnName, readonly number[]>>;
 }

@@ -8,7 +8,7 @@ import { ExpectedError } from '../../../ledger/ending.ts';
 import { messageOf } from '../../../ledger/text.ts';
 import { wallSecond } from '../../../ledger/wall-time.ts';
 import { UsageError } from '../../../run/verdict/exit-codes.ts';
-import { csvRows } from '../../../statements/formats/csv-reader.ts';
+import { csvRows, withLineEnds } from '../../../statements/formats/csv-reader.ts';
 import { UnreadableRows } from '../../../statements/formats/format.ts';
 import { assertProtected } from '../../../store/engine/connection.ts';
 import type { Mapping } from './mapping.ts';
@@ -51,35 +51,27 @@ type Rows = AsyncGenerator<readonly SourceRow[]>;
 
 /** Opens what the mapping describes; nothing is read before the first row is asked for. Throws `UsageError`. */
 export function openSource(mapping: Mapping, options: SourceOptions): Source {
-  const { path, stdin } = options;
+  const { path } = options;
   const { format } = mapping;
   if (path === null && format !== 'query') throw new UsageError('name the file to import, or - for stdin.');
   if (path !== null && format === 'query')
-    throw new UsageError('the mapping names a query: leave the file out.');
+    throw new UsageError('the mapping names a query: `daybook books import` takes it without a file.');
   const hash = createHash('sha256');
   const name = path === '-' ? 'stdin' : (path ?? 'the query');
-  const rows = (): Rows => {
-    if (path === null) return queryRows(mapping, options, hash);
-    const stream = path === '-' ? stdin : createReadStream(path, { highWaterMark: READ_BYTES });
-    const bytes = bytesOf(name, stream, hash, format === 'xlsx');
-    return tableOf((format === 'csv' ? csvTable : workbookRows)(name, bytes, mapping), mapping);
-  };
-  return {
-    name,
-    // A file is opened when it is read: until then no one takes the error of one that is not there.
-    rows: { [Symbol.asyncIterator]: rows },
-    sha256: () => hash.copy().digest('hex'),
-  };
+  const bytes = bytesOf(name, options, hash, format === 'xlsx' ? WORKBOOK_BYTES_MAX : Infinity);
+  const table = (format === 'csv' ? csvTable : workbookRows)(name, bytes, mapping);
+  const rows = format === 'query' ? queryRows(mapping, options, hash) : tableOf(table, mapping);
+  return { name, rows, sha256: () => hash.copy().digest('hex') };
 }
 
-async function* bytesOf(name: string, stream: Bytes, hash: Hash, isLimited: boolean) {
+async function* bytesOf(name: string, { path, stdin }: SourceOptions, hash: Hash, bytesMax: number) {
+  const stream: Bytes = path === '-' ? stdin : createReadStream(path!, { highWaterMark: READ_BYTES });
   let size = 0;
   try {
     for await (const part of stream) {
       hash.update(part);
       size += part.length;
-      if (isLimited && size > WORKBOOK_BYTES_MAX)
-        throw new UsageError(`${name} is larger than ${WORKBOOK_BYTES_MAX} bytes; save it as CSV.`);
+      if (size > bytesMax) throw new UsageError(`${name} is larger than ${bytesMax} bytes; save it as CSV.`);
       yield part;
     }
   } catch (error) {
@@ -111,35 +103,26 @@ async function* csvTable(name: string, bytes: Bytes, { delimiter, encoding }: Ma
   };
   const form = { delimiter, hasBareQuotes: true, cellBytesMax: CELL_BYTES_MAX };
   try {
-    for await (const part of csvRows(decoded(name, bytes, encoding), form)) yield part.map(placed);
+    const text = withLineEnds(decoded(name, bytes, encoding));
+    for await (const part of csvRows(text, form)) yield part.map(placed);
   } catch (error) {
     if (!(error instanceof UnreadableRows)) throw error;
     throw new UsageError(`${name} is no CSV: ${error.message}. Nothing was stored.`);
   }
 }
 
-/** UTF-8 with line ends as CRLF, without a mark at its beginning. */
-async function* decoded(name: string, bytes: Bytes, encoding = 'utf-8') {
-  let decoder: InstanceType<typeof TextDecoder> | null = null;
-  const decode = (part?: Uint8Array): string => {
-    try {
-      decoder ??= new TextDecoder(encoding, { fatal: true });
-      return decoder.decode(part, { stream: part !== undefined });
-    } catch {
-      throw new UsageError(
-        `${name} is not ${encoding}. Add its encoding to the mapping, for example \`encoding: windows-1252\`. Nothing was stored.`,
-      );
-    }
-  };
-  const crlf = (text: string): Buffer => Buffer.from(text.replaceAll(/\r?\n|\r/g, '\r\n'));
-  let held = '';
-  for await (const part of bytes) {
-    const text = held + decode(part);
-    // The LF of a CR may come with the next part.
-    held = text.endsWith('\r') ? '\r' : '';
-    yield crlf(text.slice(0, text.length - held.length));
+/** The text of a file in pieces, without a mark at its beginning. */
+async function* decoded(name: string, bytes: Bytes, encoding = 'utf-8'): AsyncGenerator<string> {
+  try {
+    const decoder = new TextDecoder(encoding, { fatal: true });
+    for await (const part of bytes) yield decoder.decode(part, { stream: true });
+    yield decoder.decode();
+  } catch (error) {
+    if (!(error instanceof TypeError || error instanceof RangeError)) throw error;
+    throw new UsageError(
+      `${name} is not ${encoding}. Add its encoding to the mapping, for example \`encoding: windows-1252\`. Nothing was stored.`,
+    );
   }
-  yield crlf(held + decode());
 }
 
 async function* workbookRows(name: string, bytes: Bytes, { sheet, dates }: Mapping): Rows {
@@ -174,11 +157,11 @@ async function* queryRows(mapping: Mapping, options: SourceOptions, hash: Hash):
   let client: pg.Client | null = null;
   let isOpen = false;
   try {
-    assertProtected(connectionString, place, {
-      allowInsecure: options.isInsecureAllowed ? ['database'] : [],
+    if (!options.isInsecureAllowed) assertProtected(connectionString, place, {});
+    client = new pg.Client({
+      ...{ connectionString, application_name: 'daybook books', connectionTimeoutMillis: CONNECT_MS },
+      types: { getTypeParser: () => (value: string) => value },
     });
-    const named = { connectionString, application_name: 'daybook books' };
-    client = new pg.Client({ ...named, connectionTimeoutMillis: CONNECT_MS });
     client.on('error', () => undefined);
     await client.connect();
     isOpen = true;
@@ -203,8 +186,6 @@ async function* queryRows(mapping: Mapping, options: SourceOptions, hash: Hash):
   }
 }
 
-const AS_TEXT = { getTypeParser: () => (value: string) => value };
-
 /** In this mode a text is one statement at most. */
 const ask = (client: pg.Client, text: string): Promise<pg.QueryArrayResult<(string | null)[]>> =>
-  client.query({ text, rowMode: 'array', types: AS_TEXT, queryMode: 'extended' } as pg.QueryArrayConfig);
+  client.query({ text, rowMode: 'array', queryMode: 'extended' } as pg.QueryArrayConfig);

@@ -1,7 +1,7 @@
 /** What a cell of an own book says: an amount, a moment, the parts of a reference. Nothing is guessed, and no digit is lost. */
 import { dayOf, instantsOf, isDay } from '../../../ledger/business-day.ts';
-import { isWithinDigits } from '../../../ledger/money.ts';
-import type { BookRow } from './book-row.ts';
+import { isWithinDigits, plainDecimal } from '../../../ledger/money.ts';
+import type { BusinessDay } from '../../../ledger/entry.ts';
 
 /** Most parts of a reference that are kept; the others cannot name an entry of the ledger. */
 const KEYS_MAX = 50;
@@ -21,18 +21,14 @@ export function amountReader(decimal: 'point' | 'comma'): (text: string) => stri
   const [point, group] = decimal === 'point' ? [String.raw`\.`, ','] : [',', String.raw`\.`];
   const integers = String.raw`\d*|\d{1,3}(?<by>[${group}'’\s])(?:\d{2,3}\k<by>)*\d{3}`;
   const number = String.raw`(?<integer>${integers})(?:${point}(?<part>\d*))?`;
-  const sign = String.raw`[+\u2212-]?`;
-  const written = new RegExp(
-    String.raw`^(?<open>\(?)\s*(?<lead>${sign})\s*${number}\s*(?<trail>${sign})\s*(?<close>\)?)$`,
-  );
+  const written = new RegExp(String.raw`^(?<before>[(+\u2212-]?)\s*${number}\s*(?<after>[)+\u2212-]?)$`);
   return (text) => {
-    const { open, lead, integer, part = '', trail, close } = written.exec(text)?.groups ?? {};
-    if (integer === undefined || integer + part === '' || open!.length !== close!.length) return null;
-    const signs = open! + lead! + trail!;
+    const { before = '', integer, part = '', after = '' } = written.exec(text)?.groups ?? {};
+    if (integer === undefined || integer + part === '') return null;
     const units = integer.replaceAll(/\D/g, '').replace(/^0+(?=\d)/, '') || '0';
     const plain = part === '' ? units : `${units}.${part}`;
-    if (signs.length > 1 || !isWithinDigits(plain)) return null;
-    return signs === '' || signs === '+' ? plain : negated(plain);
+    if (!isWithinDigits(plain) || !/^(?:[+\u2212-]?|\(\))$/.test(before + after)) return null;
+    return before + after === '' || before + after === '+' ? plain : negated(plain);
   };
 }
 
@@ -41,12 +37,8 @@ export const negated = (amount: string): string =>
   amount.startsWith('-') ? amount.slice(1) : /[1-9]/.test(amount) ? `-${amount}` : amount;
 
 /** A number of a workbook as text, without the noise of its binary form; beyond 15 digits in a form that no reader takes. */
-export function workbookNumber(value: number): string {
-  if (Math.abs(value) >= 1e15) return value.toExponential();
-  if (Number.isInteger(value)) return String(value);
-  const digits = Number(value.toPrecision(15));
-  return Math.abs(digits) >= 1e-6 ? String(digits) : digits.toFixed(20).replace(/0+$/, '');
-}
+export const workbookNumber = (value: number): string =>
+  Math.abs(value) >= 1e15 ? value.toExponential() : plainDecimal(String(Number(value.toPrecision(15))))!;
 
 /** Zones of a book: in which its times are, and whose days count. */
 export interface Zones {
@@ -54,7 +46,7 @@ export interface Zones {
   readonly platform: string;
 }
 
-const OFFSET = String.raw`(?<offset>Z|[+-]\d\d(?::?\d\d)?)`;
+const OFFSET = String.raw`(?<offset>Z|[+-](?:0\d|1[0-4])(?::?[0-5]\d)?)`;
 const SECOND = String.raw`(?<second>\d\d)(?:[.,]\d+)?`;
 const ISO_PATTERN = new RegExp(
   String.raw`^(?<year>\d{4})-(?<month>\d\d)-(?<day>\d\d)(?:[T ](?<hour>\d\d):(?<minute>\d\d)(?::${SECOND})?\s?${OFFSET}?)?$`,
@@ -89,11 +81,17 @@ export function datePattern(form: string): RegExp | null {
 
 const two = (text = '0'): string => text.padStart(2, '0');
 
+/** The business day in the platform's zone, and the instant, ISO 8601 in UTC; null where the book names the day alone. */
+export interface Moment {
+  readonly day: BusinessDay;
+  readonly bookedAt: string | null;
+}
+
 /** Returns what reads a day or a time; null for a text that is neither, or that the calendar or the zone's clock does not have. */
 export function momentReader(
   { dates, format }: { readonly dates?: string | undefined; readonly format: string },
   { own, platform }: Zones,
-): (text: string) => Pick<BookRow, 'day' | 'bookedAt'> | null {
+): (text: string) => Moment | null {
   const form = dates === undefined ? [] : [datePattern(dates)!];
   // A workbook has real dates, too.
   const patterns = dates === undefined || format === 'xlsx' ? [...form, ISO_PATTERN] : form;
@@ -105,10 +103,8 @@ export function momentReader(
     if (hour === undefined) return isDay(date) ? { day: date, bookedAt: null } : null;
     const wall = `${date} ${hourOf(hour, half)}:${minute!}:${two(second)}`;
     // A time that the clock shows twice is taken as its first.
-    const ms = instantsOf(wall, offset === undefined ? own : 'UTC')[0];
-    if (ms === undefined) return null;
-    const at = ms - aheadMs(offset);
-    return { day: dayOf(at, platform), bookedAt: new Date(at).toISOString() };
+    const ms = instantsOf(wall, offset?.replace('Z', 'UTC') ?? own)[0];
+    return ms === undefined ? null : { day: dayOf(ms, platform), bookedAt: new Date(ms).toISOString() };
   };
 }
 
@@ -117,12 +113,4 @@ function hourOf(hour: string, half: string | undefined): string {
   const given = Number(hour);
   // No clock shows 99.
   return given < 1 || given > 12 ? '99' : two(String((given % 12) + (/p/i.test(half) ? 12 : 0)));
-}
-
-/** How far a clock of this offset is ahead of UTC. */
-function aheadMs(offset = 'Z'): number {
-  if (offset === 'Z') return 0;
-  const digits = offset.slice(1).replace(':', '').padEnd(4, '0');
-  const ms = (Number(digits.slice(0, 2)) * 60 + Number(digits.slice(2))) * 60_000;
-  return offset.startsWith('-') ? -ms : ms;
 }
