@@ -3,24 +3,18 @@
  * leaves matches and figures up to date. Commands and pages call the same function, and get the same refusals.
  */
 import { sql, type RawBuilder } from 'kysely';
-import { dayOf, isDay } from '../../ledger/business-day.ts';
+import { dayOf } from '../../ledger/business-day.ts';
 import { EXIT, ExpectedError } from '../../ledger/ending.ts';
+import type { Account } from '../../ledger/entry.ts';
 import { addAmounts, compareAmounts, moneyText, subtractAmounts } from '../../ledger/money.ts';
 import { isSamePerson } from '../../ledger/text.ts';
-import { mayBeOperator } from '../../run/operators.ts';
+import { assignmentProblem } from '../../run/operators.ts';
 import { recordAuditEvent, type Assignment } from '../../store/audit.ts';
 import { arrayLiteral, rowOf, rowsOf, type Db, type Trx } from '../../store/engine/database.ts';
-import { answerEntries } from './answers.ts';
 import { matchIn } from './match.ts';
-import { lockBooks, SIDE, subjectOf } from './open.ts';
-import type {
-  Decided,
-  DecidedMatch,
-  Decision,
-  MatchEntry,
-  MatchOrigin,
-  Named,
-} from '../../ledger/own-books.ts';
+import { ENTRY, ENTRY_ROWS, lockBooks, MATCH } from './open.ts';
+import { answerEntries } from './proposals.ts';
+import type { Decided, DecidedMatch, Decision, MatchEntry, Named } from '../../ledger/own-books.ts';
 import type { Deciding } from '../option.ts';
 
 /** Most entries of one decision. */
@@ -39,12 +33,18 @@ function refuseIf(isSo: boolean, why: string): void {
   if (isSo) throw new DecisionRefused(why);
 }
 
+interface Found extends MatchEntry, Pick<Account, 'currency'> {
+  readonly isChanged: boolean;
+  readonly matchId: number | null;
+  readonly rule: DecidedMatch['rule'] | null;
+}
+
 interface Work {
   readonly trx: Trx;
   readonly deciding: Deciding;
   readonly merchantNo: string;
-  /** Records the decision, and returns the number of its event. */
-  readonly record: (subject: string, assignment?: Assignment) => Promise<number>;
+  /** Records the decision on this match or entry of the merchant, and returns the number of its event. */
+  readonly record: (what: string, assignment?: Assignment) => Promise<number>;
 }
 
 /** Does what a person decided. Throws `DecisionRefused` where that cannot be done. */
@@ -57,8 +57,10 @@ export async function decide(deciding: Deciding, decision: Decision): Promise<De
   return db.transaction().execute(async (trx) => {
     // Who decides waits for a matching, and keeps others from one.
     await lockBooks(trx, merchantNo);
-    const record: Work['record'] = (subject, assignment) =>
-      recordAuditEvent(trx, { by, command, subject, note: note ?? undefined, assignment }, now);
+    const record: Work['record'] = (what, assignment) => {
+      const event = { by, command, subject: `${merchantNo} ${what}`, note: note ?? undefined, assignment };
+      return recordAuditEvent(trx, event, now);
+    };
     const work = { trx, deciding, merchantNo, record };
     if (decision.step === 'assign') return assign(work, decision);
     const decided = await change(work, decision);
@@ -73,14 +75,12 @@ function assertWords(decision: Decision, note: string | null): void {
   refuseIf((note ?? '').length > NOTE_MAX, `a note has at most ${NOTE_MAX} characters; shorten it.`);
   refuseIf((isWriteOff || isUndo) && note === null, 'the reason is missing; say why, in the note.');
   refuseIf(isWriteOff && type === null, 'the type is missing; say what is written off, for example error.');
-  refuseIf(
-    type !== null && !TYPE.test(type),
-    'a type has up to 50 letters and digits; shorten it, like fee.',
-  );
+  const isType = type === null || TYPE.test(type);
+  refuseIf(!isType, 'a type has up to 50 letters and digits; shorten it, like fee.');
 }
 
 async function change(work: Work, decision: Exclude<Decision, { step: 'assign' }>): Promise<Decided> {
-  if ('id' in decision) return changeMatch(work, decision);
+  if ('id' in decision) return changeMatch(work, decision.id, decision.step === 'approve');
   if (decision.step !== 'accept')
     return matchByHand(work, decision.entries, decision.type, decision.step === 'writeoff');
   const { trx, merchantNo, deciding } = work;
@@ -89,13 +89,6 @@ async function change(work: Work, decision: Exclude<Decision, { step: 'assign' }
   throw new DecisionRefused(
     `${decision.answer} is no answer now: its entries are matched or have changed; choose from the proposals of now.`,
   );
-}
-
-interface Found extends Pick<MatchEntry, 'side' | 'number' | 'book' | 'amount'> {
-  readonly currency: string;
-  readonly isChanged: boolean;
-  readonly matchId: number | null;
-  readonly rule: MatchOrigin | null;
 }
 
 async function matchByHand(
@@ -107,18 +100,16 @@ async function matchByHand(
   const { trx, deciding, merchantNo } = work;
   const found = await openOf(work, entries);
   const { currency } = found[0]!;
-  const isOne = found.every((one) => one.currency === currency);
-  const isOneSided = new Set(found.map(({ side }) => side)).size === 1;
   const [ledger, own] = [sumOf(found, 'ledger'), sumOf(found, 'book')];
   const difference = subtractAmounts(ledger, own);
   const isEqual = compareAmounts(difference, '0') === 0;
+  const isOneSided = found.every(({ side }) => side === found[0]!.side);
   const [there, here, rest] = [ledger, own, difference].map((amount) => moneyText(amount, currency));
-  refuseIf(!isOne, 'the entries are in several currencies; decide on one currency at a time.');
+  const isMixed = found.some((one) => one.currency !== currency);
+  refuseIf(isMixed, 'the entries are in several currencies; decide on one currency at a time.');
   refuseIf(isWriteOff && isEqual, 'the sums agree: there is nothing to write off; match the entries.');
-  refuseIf(
-    !isWriteOff && isOneSided,
-    'a match needs entries of both sides; write off what has no counterpart.',
-  );
+  const lacksSide = isOneSided && !isWriteOff;
+  refuseIf(lacksSide, 'a match needs entries of both sides; write off what has no counterpart.');
   refuseIf(
     !isEqual && type === null,
     `the ledger has ${there} and the book ${here}: give the type of the difference of ${rest}, for example fee.`,
@@ -127,34 +118,38 @@ async function matchByHand(
   const isAbove = (sum: string): boolean =>
     limit !== undefined && compareAmounts(sum.replace('-', ''), limit) > 0;
   const rule = isWriteOff ? 'write-off' : 'by-hand';
-  const { id } = await rowOf(trx)<{ id: number }>`
-    INSERT INTO book_match (merchant_no, currency, rule, ledger_amount, difference, difference_type, complete_on, made_at, waits_for_approval)
-    VALUES (${merchantNo}, ${currency}, ${rule}, ${ledger}::numeric, ${difference}::numeric, ${isEqual ? null : type}, ${deciding.now}::date, ${deciding.now}, ${isAbove(ledger) || isAbove(own)}) RETURNING id`;
+  const { id } = await rowOf(trx)<{ id: number }>`SELECT nextval('book_match_id_seq') AS id`;
   // Of a match that was taken back, the rest is free again.
   for (const one of new Set(found.flatMap(({ matchId }) => matchId ?? []))) await release(work, one);
-  const eventId = await work.record(matchSubject(merchantNo, id));
-  await sql`UPDATE book_match_entry AS entry SET match_id = ${id}, rule = ${rule}, named = NULL WHERE ${isNamed(merchantNo, entries)}`.execute(
-    trx,
-  );
-  await sql`UPDATE book_match SET audit_event_id = ${eventId}, complete_on = (
-    SELECT max(day) FROM book_match_entry WHERE match_id = ${id}) WHERE id = ${id}`.execute(trx);
+  const eventId = await work.record(`match ${id}`);
+  const [completeOn] = found.map(({ day }) => day).toSorted((a, b) => b.localeCompare(a));
+  await rowsOf(trx)`
+    INSERT INTO book_match (id, merchant_no, currency, rule, ledger_amount, difference, difference_type, complete_on, made_at, waits_for_approval,
+      audit_event_id) OVERRIDING SYSTEM VALUE
+    VALUES (${id}, ${merchantNo}, ${currency}, ${rule}, ${ledger}::numeric, ${difference}::numeric, ${isEqual ? null : type}, ${completeOn}::date,
+      ${deciding.now}, ${isAbove(ledger) || isAbove(own)}, ${eventId})`;
+  await rowsOf(trx)`UPDATE book_match_entry AS entry SET match_id = ${id}, rule = ${rule}, named = NULL
+    WHERE ${isNamed(merchantNo, entries)}`;
   return { entries: await touch(work, id), match: await matchOf(trx, id) };
 }
 
 const sumOf = (found: readonly Found[], side: Found['side']): string =>
   found.reduce((sum, one) => (one.side === side ? addAmounts(sum, one.amount) : sum), '0');
 
-const matchSubject = (merchantNo: string, id: number): string => `${merchantNo} match ${id}`;
-
 /** The named entries. Throws `DecisionRefused` where one is unknown, matched, or not what was matched last. */
-async function openOf({ trx, merchantNo }: Work, named: Named): Promise<Found[]> {
+async function openOf({ trx, merchantNo }: Work, { ledger, own }: Named): Promise<Found[]> {
   const asked = [
-    ...named.ledger.map((number) => ({ side: 'ledger', number, book: null })),
-    ...named.own.map((one) => ({ side: 'book', ...one })),
+    ...ledger.map((number) => ({ side: 'ledger', number, book: null })),
+    ...own.map(({ number, book }) => ({ side: 'book', number, book })),
   ];
   refuseIf(asked.length === 0, 'no entry is named; name batch numbers or own numbers.');
   refuseIf(asked.length > DECIDED_MAX, `a decision takes at most ${DECIDED_MAX} entries; make it in parts.`);
-  const found = await foundOf(trx, merchantNo, named);
+  const found = await rowsOf(trx)<Found>`
+    SELECT ${ENTRY}, entry.amount, entry.match_id AS "matchId", entry.rule,
+      CASE WHEN entry.batch_no IS NULL THEN own.withdrawn_import_id IS NOT NULL OR (own.amount, own.day) <> (entry.amount, entry.day)
+        ELSE ledger.vanished_at IS NOT NULL OR coalesce(ledger.credit, -ledger.debit) <> entry.amount END AS "isChanged"
+    FROM book_match_entry AS entry ${ENTRY_ROWS}
+    WHERE ${isNamed(merchantNo, { ledger, own })}`;
   for (const { side, number, book } of asked) {
     const isAsked = (one: Found): boolean =>
       one.side === side && one.number === number && (book ?? one.book) === one.book;
@@ -178,23 +173,10 @@ const isNamed = (merchantNo: string, { ledger, own }: Named): RawBuilder<unknown
       ON book_entry.number = named.number AND book_entry.book = coalesce(named.book, book_entry.book)
     WHERE book_entry.merchant_no = ${merchantNo}))`;
 
-const foundOf = (trx: Trx, merchantNo: string, named: Named): Promise<Found[]> => rowsOf(trx)<Found>`
-  SELECT ${SIDE} AS side, coalesce(entry.batch_no, own.number) AS number,
-    own.book, entry.currency, entry.amount, entry.match_id AS "matchId", entry.rule,
-    CASE WHEN entry.batch_no IS NULL THEN own.withdrawn_import_id IS NOT NULL OR (own.amount, own.day) <> (entry.amount, entry.day)
-      ELSE ledger.vanished_at IS NOT NULL OR coalesce(ledger.credit, -ledger.debit) <> entry.amount
-    END AS "isChanged"
-  FROM book_match_entry AS entry
-  LEFT JOIN book_entry AS own ON own.id = entry.book_entry_id
-  LEFT JOIN ledger_entry AS ledger ON (ledger.merchant_no, ledger.batch_no) = (entry.merchant_no, entry.batch_no)
-  WHERE ${isNamed(merchantNo, named)}`;
-
 /** Throws `DecisionRefused` where there is no such match, or it is not the merchant's; null: of any merchant. */
 async function matchOf(db: Db, id: number, merchantNo: string | null = null): Promise<DecidedMatch> {
   const [found] = await rowsOf(db)<DecidedMatch>`
-    SELECT book_match.id, merchant_no AS "merchantNo", currency, rule, difference,
-      difference_type AS "differenceType", waits_for_approval AS "waitsForApproval", by_whom AS by, note
-    FROM book_match LEFT JOIN audit_event ON audit_event.id = audit_event_id WHERE book_match.id = ${id}`;
+    SELECT ${MATCH} FROM book_match AS made LEFT JOIN audit_event ON audit_event.id = audit_event_id WHERE made.id = ${id}`;
   if (found !== undefined && (merchantNo ?? found.merchantNo) === found.merchantNo) return found;
   throw new DecisionRefused(`there is no match ${id}; it was taken back, or its entries are matched anew.`);
 }
@@ -203,19 +185,15 @@ async function matchOf(db: Db, id: number, merchantNo: string | null = null): Pr
  * Approves or takes back. Entries of a match by hand are free for the rules then. Those of a rule's stay apart: no rule matches them
  * until a person does, or takes this back, too.
  */
-async function changeMatch(
-  work: Work,
-  { step, id }: { readonly step: 'undo' | 'approve'; readonly id: number },
-): Promise<Decided> {
-  const { trx, merchantNo, deciding } = work;
+async function changeMatch(work: Work, id: number, isApproval: boolean): Promise<Decided> {
+  const { trx, deciding } = work;
   const { rule, by, waitsForApproval } = await matchOf(trx, id);
-  const isApproval = step === 'approve';
   refuseIf(isApproval && (!waitsForApproval || rule === 'apart'), `match ${id} does not wait for approval.`);
   refuseIf(
     isApproval && isSamePerson(by ?? '', deciding.by),
     `${by} decided on match ${id}, and no one may approve their own decision; ask another person.`,
   );
-  const eventId = await work.record(matchSubject(merchantNo, id));
+  const eventId = await work.record(`match ${id}`);
   if (!isApproval && by !== null) return { match: null, entries: await release(work, id) };
   const change = isApproval
     ? sql`waits_for_approval = false, approved_event_id = ${eventId}`
@@ -227,18 +205,14 @@ async function changeMatch(
 
 type Assigned = Extract<Decision, { step: 'assign' }>;
 
-async function assign(work: Work, { entries, to: named, due }: Assigned): Promise<Decided> {
-  const { merchantNo, deciding } = work;
-  const { now, zone, by, settings } = deciding;
-  const [to, today] = [named ?? by, dayOf(now.getTime(), zone)];
-  refuseIf(due !== null && !isDay(due), `${due} is no day; write it as YYYY-MM-DD, like ${today}.`);
-  refuseIf(due !== null && due < today, `${due} is over; name ${today} or a later day.`);
-  refuseIf(
-    named !== null && !mayBeOperator(to, merchantNo, settings.access.roles),
-    `${to} is no operator of merchant ${merchantNo}; DAYBOOK_ACCESS_ROLES says who is.`,
-  );
+async function assign(work: Work, { entries, to, due }: Assigned): Promise<Decided> {
+  const { now, zone, by, settings } = work.deciding;
+  const [today, { roles }] = [dayOf(now.getTime(), zone), settings.access];
+  const wrong = assignmentProblem({ to, due }, { merchantNo: work.merchantNo, roles, today });
+  if (wrong !== null) throw new DecisionRefused(wrong.problem);
   const found = await openOf(work, entries);
-  for (const one of found) await work.record(subjectOf({ ...one, merchantNo }), { to, due });
+  for (const { book, number } of found)
+    await work.record(book === null ? `ledger ${number}` : `own ${book} ${number}`, { to: to ?? by, due });
   return { match: null, entries: found.length };
 }
 

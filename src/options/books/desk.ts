@@ -1,35 +1,29 @@
 /** Own books as the pages work on them. */
 import { Readable } from 'node:stream';
 import { unknownMerchant } from '../../cli/flags.ts';
-import { UsageError } from '../../run/verdict/exit-codes.ts';
 import { knownMerchants } from '../../store/merchants.ts';
-import type { BookFile, BooksDesk, Deciding } from '../option.ts';
-import { proposedOf } from './answers.ts';
-import { decide } from './decide.ts';
+import type { BookFile, Deciding } from '../option.ts';
 import { importBook } from './import/import.ts';
 import { readMapping } from './import/mapping.ts';
 import { openSource } from './import/sources.ts';
 import { matchBooks } from './match.ts';
-import { listMatches, openEntries } from './open.ts';
 
-export const desk: BooksDesk = {
-  ...{ open: openEntries, proposed: proposedOf, matches: listMatches, decide, takeIn },
-};
+export { decide } from './decide.ts';
+export { listMatches as matches, openEntries as open } from './open.ts';
+export { proposedOf as proposed } from './proposals.ts';
 
-async function takeIn({ db, settings, now, zone, by }: Deciding, file: BookFile): Promise<string> {
+/** Imports the file of a book, as the mapping says, and matches it. Returns what to say of it. */
+export async function takeIn({ db, settings, now, zone, by }: Deciding, file: BookFile): Promise<string> {
   const { isAllowed, name, content } = file;
   const mapping = readMapping(file.mapping, 'the mapping');
   const { merchant: merchantNo } = mapping;
   if (!isAllowed(merchantNo) || (await knownMerchants(db, [merchantNo])).size === 0)
     throw unknownMerchant(merchantNo);
-  // A query would read what this server may read.
-  if (mapping.format === 'query')
-    throw new UsageError('a query is imported by `daybook books import`, not here.');
+  // A query, which would read what this server may read, has no file: it is refused.
   const stdin = Readable.from([content]) as AsyncIterable<Uint8Array>;
   const source = openSource(mapping, { path: '-', env: {}, stdin, isInsecureAllowed: false });
   const report = await importBook(db, {
-    ...{ mapping, source: { ...source, name }, from: undefined, to: undefined, isDryRun: false },
-    ...{ now: () => now, signal: new AbortController().signal, onProgress: () => undefined },
+    ...{ mapping, source: { ...source, name }, now: () => now },
     auditEvent: { by, command: 'books import', subject: `${merchantNo} ${mapping.book}`, note: name },
     zones: { own: mapping.zone ?? zone, platform: zone },
   });

@@ -1,14 +1,36 @@
-/** `books import`: reads a merchant's own book from a file or a query. */
+/** `books import`, `list` and `unreadable`: reads a merchant's own book, and tells what was imported and which rows could not be read. */
 import type { Command } from 'commander';
-import { answerWith, auditEventOf, offlineSettings, stopSignal, withBy } from '../../cli/context.ts';
-import { dayFlag, unknownMerchant } from '../../cli/flags.ts';
+import { sql, type RawBuilder } from 'kysely';
+import {
+  answer,
+  answerWith,
+  auditEventOf,
+  collect,
+  offlineSettings,
+  stopSignal,
+  withBy,
+  type GlobalFlags,
+} from '../../cli/context.ts';
+import {
+  dayFlag,
+  merchantsOf,
+  pageBehind,
+  pageOf,
+  unknownMerchant,
+  withPageFlags,
+  type PageFlags,
+} from '../../cli/flags.ts';
 import { inputText } from '../../cli/input-file.ts';
 import { createProgressLine } from '../../cli/output/progress-line.ts';
-import { counted, line, lines } from '../../cli/output/text.ts';
+import { counted, line, lines, nextLine, type Times } from '../../cli/output/text.ts';
 import { EXIT, UsageError } from '../../run/verdict/exit-codes.ts';
+import { ofMerchants } from '../../store/account-filter.ts';
+import { rowsOf } from '../../store/engine/database.ts';
 import { knownMerchants } from '../../store/merchants.ts';
-import type { ImportReport } from './import/import.ts';
-import type { Mapping } from './import/mapping.ts';
+import { importBook, type ImportReport } from './import/import.ts';
+import { readMapping } from './import/mapping.ts';
+import type { UnreadableRow } from './import/rows.ts';
+import { openSource } from './import/sources.ts';
 
 const MAPPING_BYTES_MAX = 1_048_576;
 
@@ -27,11 +49,10 @@ Examples:
   daybook books import orders.csv --map orders.yaml --from 2026-03-01 --to 2026-03-31 --dry-run
   gunzip -c orders.csv.gz | daybook books import - --map orders.yaml`;
 
-type ImportFlags = Readonly<Record<'map', string> & Partial<Record<'from' | 'to', string>>> & {
-  readonly dryRun?: boolean;
-};
+const ANSWERED = `
+A later import of the book answers a row: if it reads the entry, or all days of the row’s import, or the same file with another mapping.`;
 
-export function addImportCommand(books: Command): void {
+export function addImportCommands(books: Command): void {
   withBy(books.command('import'))
     .argument('[file]', 'the file, or - for what comes in on stdin; none for a query')
     .description('read a merchant’s own book from a file or a query')
@@ -41,14 +62,20 @@ export function addImportCommand(books: Command): void {
     .option('--dry-run', 'only say what would change')
     .addHelpText('after', HELP)
     .action(importBooks);
+  addList(books.command('list'), 'import', IMPORTS).description(
+    'imports of own books, newest first: which days they cover, and what they changed',
+  );
+  addList(books.command('unreadable'), 'import:line', UNREADABLE)
+    .description('rows of own books that could not be read, as they came')
+    .option('--all', 'those too that a later import answered')
+    .addHelpText('after', ANSWERED);
 }
 
+type ImportFlags = Readonly<Record<'map', string> & Partial<Record<'from' | 'to', string>>> & {
+  readonly dryRun?: boolean;
+};
+
 async function importBooks(path: string | undefined, flags: ImportFlags, self: Command): Promise<void> {
-  const [{ importBook }, { readMapping }, { openSource }] = await Promise.all([
-    import('./import/import.ts'),
-    import('./import/mapping.ts'),
-    import('./import/sources.ts'),
-  ]);
   const mapping = readMapping(inputText(flags.map, MAPPING_BYTES_MAX), flags.map);
   const [from, to] = [dayFlag('--from', flags.from), dayFlag('--to', flags.to)];
   if (from !== undefined && to !== undefined && from > to) throw new UsageError('--from lies after --to.');
@@ -65,40 +92,117 @@ async function importBooks(path: string | undefined, flags: ImportFlags, self: C
   const isDryRun = flags.dryRun === true;
   const auditEvent = auditEventOf(self, `${merchantNo} ${book}`, source.name);
   await answerWith(settings, self, async ({ db, now }) => {
-    const isKnown =
-      settings.platform?.merchant?.merchantNo === merchantNo ||
-      (await knownMerchants(db, [merchantNo])).size > 0;
-    if (!isKnown) throw unknownMerchant(merchantNo);
+    const known = await knownMerchants(db, [merchantNo]);
+    const isOfSettings = settings.platform?.merchant?.merchantNo === merchantNo;
+    if (known.size === 0 && !isOfSettings) throw unknownMerchant(merchantNo);
     const progress = createProgressLine();
     const report = await importBook(db, {
       ...{ mapping, source, from, to, isDryRun, auditEvent, now, signal },
       zones: { own: mapping.zone ?? platform, platform },
       onProgress: (rows) => progress.show({ stage: 'import', rows }),
     }).finally(progress.clear);
-    return {
-      document: { merchantNo, book, source: source.name, dryRun: isDryRun, ...report },
-      text: reportText(report, mapping, source.name, isDryRun),
-      exitCode: report.unreadable > 0 ? EXIT.needsPerson : EXIT.done,
-    };
+    const document = { merchantNo, book, source: source.name, dryRun: isDryRun, ...report };
+    const exitCode = report.unreadable > 0 ? EXIT.needsPerson : EXIT.done;
+    return { document, text: reportText(document), exitCode };
   });
 }
 
-function reportText(report: ImportReport, of: Mapping, name: string, isDryRun: boolean): string {
-  const { rowsRead, firstUnreadable, unreadable, firstDay, lastDay, answered, notWithdrawn } = report;
-  const counts = (['added', 'changed', 'unchanged', 'returned', 'withdrawn', 'unreadable'] as const)
-    .filter((key) => report[key] > 0)
-    .map((key) => `${report[key].toLocaleString('en')} ${key}`);
-  const what = counts.length === 0 ? '' : `: ${counts.join(', ')}`;
+const CHANGES = ['added', 'changed', 'unchanged', 'returned', 'withdrawn', 'unreadable', 'open'] as const;
+
+type Named = Readonly<Record<'merchantNo' | 'book' | 'source', string>>;
+type Imported = Pick<ImportReport, 'rowsRead' | 'firstDay' | 'lastDay'> &
+  Partial<Readonly<Record<(typeof CHANGES)[number], number>>> &
+  Named;
+
+/** `120 rows of orders.csv for the book erp of M1: 3 added, 117 unchanged`. */
+const importedText = (one: Imported): string => {
+  const counts = CHANGES.flatMap((key) => (one[key] ? `${one[key].toLocaleString('en')} ${key}` : []));
+  const changes = counts.length === 0 ? '' : `: ${counts.join(', ')}`;
+  return line`${counted(one.rowsRead, 'row')} of ${one.source} for the book ${one.book} of ${one.merchantNo}${changes}`;
+};
+
+const coverText = ({ firstDay, lastDay }: Imported): string | false =>
+  firstDay !== null && `it covers ${firstDay} to ${lastDay}`;
+
+function reportText(report: ImportReport & Imported & { readonly dryRun: boolean }): string {
+  const { firstUnreadable, unreadable, answered, dryRun } = report;
   return lines(
-    line`${counted(rowsRead, 'row')} of ${name} for the book ${of.book} of ${of.merchant}${what}${isDryRun ? ' (dry run: nothing was stored)' : ''}`,
-    firstDay !== null && `it covers ${firstDay} to ${lastDay}`,
-    notWithdrawn,
+    `${importedText(report)}${dryRun ? ' (dry run: nothing was stored)' : ''}`,
+    coverText(report),
+    report.notWithdrawn,
     answered > 0 &&
       `${counted(answered, 'unreadable row')} of earlier imports ${answered === 1 ? 'is' : 'are'} answered`,
     ...firstUnreadable.map(({ line: at, reason }) => line`  line ${at}: ${reason}`),
     unreadable > firstUnreadable.length &&
       `  and ${counted(unreadable - firstUnreadable.length, 'more row', 'more rows')}`,
-    unreadable > 0 && !isDryRun && 'unreadable rows are kept: `daybook books unreadable` lists them',
-    !isDryRun && `\`daybook books match --merchant ${of.merchant}\` matches the book with the ledger`,
+    unreadable > 0 && !dryRun && 'unreadable rows are kept: `daybook books unreadable` lists them',
+    !dryRun && `\`daybook books match --merchant ${report.merchantNo}\` matches the book with the ledger`,
   );
+}
+
+interface Listing<Row> {
+  readonly noun: string;
+  readonly none: string;
+  /** `after` has the numbers of the last row before, or is empty. */
+  readonly query: (
+    after: readonly string[],
+    isOfMerchants: RawBuilder<boolean>,
+    isAll: boolean,
+  ) => RawBuilder<Row>;
+  readonly placeOf: (row: Row) => string;
+  readonly textOf: (row: Row, times: Times) => string;
+}
+
+const IMPORTS: Listing<Imported & { readonly import: number; readonly at: Date; readonly by: string }> = {
+  ...{ noun: 'import', none: 'no own book is imported' },
+  query: ([before = null], isOfMerchants) => sql`
+    SELECT import.id AS import, merchant_no AS "merchantNo", book, source, at, by_whom AS by, first_day AS "firstDay",
+      last_day AS "lastDay", rows_read AS "rowsRead", added, changed, returned, withdrawn, unreadable,
+      (SELECT count(*) FROM book_unreadable WHERE import_id = import.id AND answered_import_id IS NULL) AS open
+    FROM book_import AS import JOIN audit_event ON audit_event.id = audit_event_id
+    WHERE ${isOfMerchants} AND (${before === null} OR import.id < ${before}::bigint) ORDER BY import.id DESC`,
+  placeOf: (row) => String(row.import),
+  textOf: (row, times) =>
+    lines(line`${row.import}: ${times.at(row.at)} by ${row.by}: ${importedText(row)}`, coverText(row)),
+};
+
+const UNREADABLE: Listing<
+  UnreadableRow & Named & { readonly import: number; readonly answeredBy: number | null }
+> = {
+  ...{ noun: 'row', none: 'no row is unreadable' },
+  query: ([importId = null, row = null], isOfMerchants, isAll) => sql`
+    SELECT import.id AS import, line, merchant_no AS "merchantNo", book, source, number, reason, raw, answered_import_id AS "answeredBy"
+    FROM book_unreadable JOIN book_import AS import ON import.id = import_id
+    WHERE ${isOfMerchants} AND (${isAll} OR answered_import_id IS NULL)
+      AND (${row === null} OR (import_id, line) > (${importId}::bigint, ${row}::bigint)) ORDER BY import_id, line`,
+  placeOf: (row) => `${row.import}:${row.line}`,
+  textOf: (row) =>
+    lines(
+      line`${row.import}:${row.line} of ${row.source} for the book ${row.book} of ${row.merchantNo}: ${row.reason}`,
+      line`  ${row.raw}`,
+      row.answeredBy !== null && `  answered by import ${row.answeredBy}`,
+    ),
+};
+
+type ListFlags = PageFlags & { readonly merchant: readonly string[]; readonly all?: boolean };
+
+function addList<Row>(command: Command, place: string, listing: Listing<Row>): Command {
+  const { noun, none, query, placeOf, textOf } = listing;
+  command.option('--merchant <no>', 'only this merchant (may be repeated)', collect, []);
+  return withPageFlags(command, place).action(async (flags: ListFlags, self: Command) => {
+    const page = pageOf(flags, self.optsWithGlobals<GlobalFlags>().json === true);
+    const after = page.after?.split(':') ?? [];
+    const isPlace =
+      after.length === place.split(':').length && after.every((part) => /^\d{1,15}$/.test(part));
+    if (page.after !== undefined && !isPlace)
+      throw new UsageError(`--after ${page.after} is no place; write ${place.toUpperCase()}.`);
+    const asked = query(after, ofMerchants(merchantsOf(flags)), flags.all === true);
+    await answer(self, async ({ db, times }) => {
+      const found = await rowsOf(db)<Row>`${asked} LIMIT ${page.limit === undefined ? null : page.limit + 1}`;
+      const { shown, next } = pageBehind(found, placeOf, { ...page, after: '' });
+      const texts = shown.map((row) => textOf(row, times));
+      const text = lines(...texts, times.note, nextLine(shown.length, noun, next));
+      return { document: shown, text: shown.length === 0 ? none : text };
+    });
+  });
 }

@@ -4,28 +4,14 @@ import type { AccountFilter, Chosen } from '../../ledger/account-filter.ts';
 import type { Account, BusinessDay } from '../../ledger/entry.ts';
 import { ofAccounts, ofMerchants } from '../../store/account-filter.ts';
 import { lockNamed, rowsOf, type Db, type Trx } from '../../store/engine/database.ts';
-import type {
-  ListedMatch,
-  MatchEntry,
-  OpenEntry,
-  OpenFilter,
-  UnmatchedCount,
-} from '../../ledger/own-books.ts';
+import type { ListedMatch, OpenEntry, OpenFilter, UnmatchedCount } from '../../ledger/own-books.ts';
 
 /** Imports, matchings and decisions of a merchant's books wait for each other, until their transactions end. */
 export const lockBooks = (trx: Trx, merchantNo: string) => lockNamed(trx, `daybook books ${merchantNo}`);
 
-/** What an assignment's audit event calls the entry `entry`, with its own row `own`. */
+/** What an assignment's audit event (`decide.ts`) calls the entry `entry`, with its own row `own`. */
 const SUBJECT = sql`entry.merchant_no || CASE WHEN entry.batch_no IS NULL
   THEN ' own ' || own.book || ' ' || own.number ELSE ' ledger ' || entry.batch_no END`;
-
-/** The same of an entry that was read. */
-export const subjectOf = ({
-  merchantNo,
-  book,
-  number,
-}: Account & Pick<MatchEntry, 'book' | 'number'>): string =>
-  book === null ? `${merchantNo} ledger ${number}` : `${merchantNo} own ${book} ${number}`;
 
 /** Rows of book_match_entry that count as unmatched, with the match that they wait in. */
 export const openRows = (accounts: AccountFilter): RawBuilder<unknown> => sql`(
@@ -36,34 +22,36 @@ export const openRows = (accounts: AccountFilter): RawBuilder<unknown> => sql`(
   WHERE made.audit_event_id IS NOT NULL AND made.waits_for_approval AND ${ofAccounts(accounts, 'made')})`;
 
 /** The side of the row `entry`. */
-export const SIDE = sql`CASE WHEN entry.batch_no IS NULL THEN 'book' ELSE 'ledger' END`;
+const SIDE = sql`CASE WHEN entry.batch_no IS NULL THEN 'book' ELSE 'ledger' END`;
+/** What is known of the row `entry`, but for its amount, with what either side has of it: `ENTRY_ROWS`. */
+export const ENTRY = sql`${SIDE} AS side, coalesce(entry.batch_no, own.number) AS number, own.book, entry.currency, entry.day,
+  coalesce(own.reference, '') AS reference, coalesce(own.type, ledger.transaction_type, '') AS type`;
+export const ENTRY_ROWS = sql`LEFT JOIN book_entry AS own ON own.id = entry.book_entry_id
+  LEFT JOIN ledger_entry AS ledger ON (ledger.merchant_no, ledger.batch_no) = (entry.merchant_no, entry.batch_no)`;
 const PLACE = sql`concat_ws('/', entry.day, entry.merchant_no, entry.currency, ${SIDE}, entry.batch_no, entry.book_entry_id) COLLATE "C"`;
+
+/** A condition that holds for all rows where what it compares with is not given. */
+const isGiven = (given: string | number | undefined, condition: RawBuilder<unknown>) =>
+  given === undefined ? sql`true` : condition;
 
 /** Entries that count as unmatched, the oldest first. */
 export const openEntries = (db: Db, today: BusinessDay, filter: OpenFilter): Promise<OpenEntry[]> => {
   const { side, from, to, olderThan, limit, after } = filter;
   return rowsOf(db)<OpenEntry>`
-    SELECT entry.merchant_no AS "merchantNo", entry.currency, ${SIDE} AS side, coalesce(entry.batch_no, own.number) AS number,
-      own.book, entry.day, entry.amount, coalesce(own.reference, '') AS reference,
-      coalesce(own.type, ledger.transaction_type, '') AS type, ${today}::date - entry.day AS "ageDays",
+    SELECT entry.merchant_no AS "merchantNo", ${ENTRY}, entry.amount, ${today}::date - entry.day AS "ageDays",
       last.assigned_to AS owner, last.due_on AS "dueOn", entry.match_id AS "matchId", entry.rule AS "matchRule", ${PLACE} AS place
-    FROM ${openRows(filter)} AS entry
-    LEFT JOIN book_entry AS own ON own.id = entry.book_entry_id
-    LEFT JOIN ledger_entry AS ledger ON (ledger.merchant_no, ledger.batch_no) = (entry.merchant_no, entry.batch_no)
-    LEFT JOIN LATERAL (
+    FROM ${openRows(filter)} AS entry ${ENTRY_ROWS} LEFT JOIN LATERAL (
       SELECT assigned_to, due_on FROM audit_event WHERE subject = ${SUBJECT} AND command = 'books assign' ORDER BY id DESC LIMIT 1
     ) AS last ON true
-    WHERE ${side === undefined ? sql`true` : sql`${SIDE} = ${side}`}
-      AND ${from === undefined ? sql`true` : sql`entry.day >= ${from}::date`}
-      AND ${to === undefined ? sql`true` : sql`entry.day <= ${to}::date`}
-      AND ${olderThan === undefined ? sql`true` : sql`entry.day < ${today}::date - ${olderThan}::int`}
-      AND ${after === undefined ? sql`true` : sql`${PLACE} > ${after}`}
+    WHERE ${isGiven(side, sql`${SIDE} = ${side}`)} AND ${isGiven(from, sql`entry.day >= ${from}::date`)}
+      AND ${isGiven(to, sql`entry.day <= ${to}::date`)} AND ${isGiven(after, sql`${PLACE} > ${after}`)}
+      AND ${isGiven(olderThan, sql`entry.day < ${today}::date - ${olderThan}::int`)}
     ORDER BY place LIMIT ${limit ?? null}::bigint`;
 };
 
 /** Of each account with own books, how much is unmatched. */
 export const openCounts = (db: Db, merchants: Chosen, to?: BusinessDay): Promise<UnmatchedCount[]> => {
-  const isUpTo = to === undefined ? sql`true` : sql`day <= ${to}::date`;
+  const isUpTo = isGiven(to, sql`day <= ${to}::date`);
   return rowsOf(db)<UnmatchedCount>`
     WITH account AS (
       SELECT merchant_no, currency, bool_or(is_changed) AS is_changed FROM book_day WHERE ${ofMerchants(merchants)} AND ${isUpTo} GROUP BY 1, 2
@@ -78,6 +66,10 @@ export const openCounts = (db: Db, merchants: Chosen, to?: BusinessDay): Promise
     ORDER BY 1, 2`;
 };
 
+/** What is known of the match `made`, with its audit event. */
+export const MATCH = sql`made.id, made.merchant_no AS "merchantNo", made.currency, made.rule, made.difference,
+  made.difference_type AS "differenceType", made.waits_for_approval AS "waitsForApproval", by_whom AS by, note`;
+
 /** The newest matches of the account, those first that wait for approval or that people made. */
 export const listMatches = (
   db: Db,
@@ -85,8 +77,7 @@ export const listMatches = (
   limit: number,
 ): Promise<ListedMatch[]> =>
   rowsOf(db)<ListedMatch>`
-    SELECT made.id, made.merchant_no AS "merchantNo", made.currency, made.rule, made.difference,
-      made.difference_type AS "differenceType", made.waits_for_approval AS "waitsForApproval", by_whom AS by, note, (
+    SELECT ${MATCH}, (
         SELECT json_agg(json_build_object('side', ${SIDE}, 'number',
           coalesce(entry.batch_no, own.number), 'book', own.book, 'day', entry.day, 'amount', entry.amount::text) ORDER BY entry.day)
         FROM book_match_entry AS entry LEFT JOIN book_entry AS own ON own.id = entry.book_entry_id WHERE entry.match_id = made.id

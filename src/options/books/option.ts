@@ -19,7 +19,7 @@ export const books: Option = {
   ownBooks: {
     counts: async (...asked) => (await import('./open.ts')).openCounts(...asked),
     figures: async (...asked) => (await import('./figures.ts')).bookFigures(...asked),
-    desk: async () => (await import('./desk.ts')).desk,
+    desk: () => import('./desk.ts'),
   },
   jobs: [
     {
@@ -27,7 +27,7 @@ export const books: Option = {
       what: 'own books matched with the ledger, after the night; nothing where no merchant has any',
       when: (schedule) => schedule.nightly,
       isLedger: false,
-      run: async (app, due) => (await import('./match-merchants.ts')).executeMatchJob(app, due),
+      run: async (app, due) => (await import('./match-command.ts')).executeMatchJob(app, due),
     },
   ],
 };

@@ -1,24 +1,69 @@
 /**
  * What may belong together among the entries that no rule matched. It is worked out of the entries that are unmatched now, so it
- * is never out of date.
+ * is never out of date. Each answer has a name, under which it is accepted as long as its entries are as they were.
  */
-import { addDays } from '../../ledger/business-day.ts';
+import { sha256Of } from '../../host/sha256.ts';
+import { addDays, isDay } from '../../ledger/business-day.ts';
 import type { Account, BusinessDay } from '../../ledger/entry.ts';
 import { addAmounts, compareAmounts, subtractAmounts } from '../../ledger/money.ts';
+import { MATCH_RULES, type MatchEntry, type MatchRules, type Proposal } from '../../ledger/own-books.ts';
+import type { Answer, Proposed, ProposedAsked } from '../../ledger/own-books.ts';
 import { type Db, rowsOf } from '../../store/engine/database.ts';
-import { MATCH_RULES } from '../../ledger/own-books.ts';
+import { ENTRY, ENTRY_ROWS, openCounts } from './open.ts';
 import { SUM_CANDIDATES_MAX, sumsOf } from './sums.ts';
 import { NAMING } from './work-rows.ts';
-import type { MatchEntry, MatchRule, MatchRules, Proposal } from '../../ledger/own-books.ts';
 
 /** Most unmatched entries that are read, the oldest first. */
 const ENTRIES_MAX = 2_000;
 /** Most answers that a proposal names. */
 const ANSWERS_MAX = 10;
+const FINGERPRINT_CHARACTERS = 10;
+const ANSWER = /^([A-Z]{3})\/(\d{4}-\d{2}-\d{2})\/[0-9a-f]{10}$/;
 const MS_A_DAY = 86_400_000;
+const ALIKE = 'An entry of them fits with others as well, so it is not certain that these belong together.';
 const SEVERAL = 'Several answers fit, so it is not certain which entries belong together.';
 
-export interface ProposalsAsked extends Account {
+/** What may belong together among the merchant's unmatched entries, with answers that can be accepted. */
+export async function proposedOf(db: Db, asked: ProposedAsked): Promise<Proposed[]> {
+  const { merchantNo, rules, today } = asked;
+  const found: Proposed[] = [];
+  for (const { currency, oldest } of await openCounts(db, [merchantNo])) {
+    const [from, to] = [asked.from ?? oldest, asked.to ?? addDays(today, rules.days)];
+    if (from === null || currency !== (asked.currency ?? currency)) continue;
+    for (const { candidates, ...proposal } of await proposals(db, { merchantNo, currency, from, to, rules }))
+      found.push({ ...proposal, answers: candidates.map((entries) => answerOf(proposal, entries)) });
+  }
+  return found;
+}
+
+function answerOf({ merchantNo, currency }: Account, entries: readonly MatchEntry[]): Answer {
+  const texts = entries.map((one) => JSON.stringify([one.side, one.book, one.number, one.day, one.amount]));
+  const [first] = entries.map(({ day }) => day).toSorted();
+  const fingerprint = sha256Of(JSON.stringify([merchantNo, currency, ...texts.toSorted()]));
+  return { id: `${currency}/${first}/${fingerprint.slice(0, FINGERPRINT_CHARACTERS)}`, entries };
+}
+
+/** The entries of an answer, and the type of their difference where it is within the tolerance. Null where there is no such answer now. */
+export async function answerEntries(db: Db, merchantNo: string, id: string, rules: MatchRules) {
+  const [, currency = '', day = ''] = ANSWER.exec(id) ?? [];
+  if (!isDay(day)) return null;
+  for (const { rule, candidates } of await proposals(db, {
+    merchantNo,
+    currency,
+    from: day,
+    to: day,
+    rules,
+  })) {
+    const found = candidates.find((entries) => answerOf({ merchantNo, currency }, entries).id === id);
+    if (found === undefined) continue;
+    const { ledger = [], book: own = [] } = Object.groupBy(found, ({ side }) => side);
+    const type = rule === 'tolerance' ? (rules.tolerances.get(currency)?.type ?? null) : null;
+    return { entries: { ledger: ledger.map(({ number }) => number), own }, type };
+  }
+  return null;
+}
+
+interface ProposalsAsked extends Account {
   readonly from: BusinessDay;
   readonly to: BusinessDay;
   readonly rules: MatchRules;
@@ -30,11 +75,9 @@ interface Unmatched extends MatchEntry {
   readonly named: readonly string[] | null;
 }
 
-/** An answer that a rule finds, with why it is not a match. */
-interface Answer {
-  readonly rule: MatchRule;
+/** Entries that a rule finds, with why they are not a match. */
+interface Fit extends Pick<Proposal, 'rule' | 'reason'> {
   readonly entries: readonly Unmatched[];
-  readonly reason: string;
 }
 
 /**
@@ -45,36 +88,29 @@ export async function proposals(db: Db, asked: ProposalsAsked): Promise<Proposal
   const { merchantNo, currency, from, to, rules } = asked;
   const unmatched = await unmatchedEntries(db, asked);
   const free = unmatched.filter(({ named }) => named === null);
-  const alike = pairsOf(free, rules.days, (ledger, own) => ledger.amount === own.amount).map((entries) => ({
-    ...{ rule: 'near-day' as const, entries },
-    reason: 'An entry of them fits with others as well, so it is not certain that these belong together.',
-  }));
+  const alike = pairsOf('near-day', free, rules.days, (ledger, own) => (ledger === own ? ALIKE : null));
   const uncertain = new Set(connected(alike).flatMap((group) => (group.length > 1 ? entriesOf(group) : [])));
   const unlike = free.filter((entry) => !uncertain.has(entry));
-  const sums = rules.rules.includes('sum') ? bySum(unlike, rules) : [];
+  const sums = bySum(unlike, rules);
   const inSums = new Set(entriesOf(sums));
   const others = unlike.filter((entry) => !inSums.has(entry));
-  const tolerance = rules.rules.includes('tolerance') ? rules.tolerances.get(currency) : undefined;
-  const fees = tolerance === undefined ? [] : byTolerance(others, rules.days, tolerance);
-  return connected([...byReference(unmatched), ...alike, ...sums, ...fees])
-    .map((answers): Proposal => {
-      const [{ rule, reason }] = answers as [Answer];
+  return connected([...byReference(unmatched), ...alike, ...sums, ...byTolerance(others, rules, currency)])
+    .map((fits): Proposal => {
+      const [{ rule, reason }] = fits as [Fit];
       return {
-        ...{ merchantNo, currency, rule, reason: answers.length > 1 ? SEVERAL : reason },
-        entries: entriesOf(answers).map(shown),
-        candidates: answers.slice(0, ANSWERS_MAX).map(({ entries }) => entries.map(shown)),
+        ...{ merchantNo, currency, rule, reason: fits.length > 1 ? SEVERAL : reason },
+        entries: entriesOf(fits).map(shown),
+        candidates: fits.slice(0, ANSWERS_MAX).map(({ entries }) => entries.map(shown)),
       };
     })
     .toSorted((a, b) => MATCH_RULES.indexOf(a.rule) - MATCH_RULES.indexOf(b.rule))
     .filter(({ entries }) => entries.some(({ day }) => day >= from && day <= to));
 }
 
-const shown = ({ side, number, book, day, amount, reference, type }: Unmatched): MatchEntry => ({
-  ...{ side, number, book, day, amount, reference, type },
-});
+const shown = ({ currency, named, ...entry }: Unmatched): MatchEntry => entry;
 
-const entriesOf = (answers: readonly Answer[]): Unmatched[] =>
-  [...new Set(answers.flatMap(({ entries }) => entries))].toSorted(
+const entriesOf = (fits: readonly Fit[]): Unmatched[] =>
+  [...new Set(fits.flatMap(({ entries }) => entries))].toSorted(
     (a, b) => a.day.localeCompare(b.day) || b.side.localeCompare(a.side) || a.number.localeCompare(b.number),
   );
 
@@ -91,43 +127,32 @@ const unmatchedEntries = (db: Db, { merchantNo, currency, from, to, rules: { day
       UNION SELECT entry.* FROM names AS named CROSS JOIN ${NAMING}
       JOIN book_match_entry AS entry ON entry.book_entry_id = own.id WHERE own.merchant_no = ${merchantNo}
     )
-    SELECT CASE WHEN own.id IS NULL THEN 'ledger' ELSE 'book' END AS side, coalesce(own.number, entry.batch_no) AS number, own.book, entry.day,
-      entry.currency, trim_scale(entry.amount) AS amount, coalesce(own.reference, '') AS reference,
-      coalesce(own.type, ledger.transaction_type, '') AS type, entry.named
-    FROM (SELECT * FROM near UNION SELECT * FROM joined WHERE match_id IS NULL AND named IS NOT NULL) AS entry
-    LEFT JOIN book_entry AS own ON own.id = entry.book_entry_id
-    LEFT JOIN ledger_entry AS ledger ON ledger.merchant_no = entry.merchant_no AND ledger.batch_no = entry.batch_no
+    SELECT ${ENTRY}, trim_scale(entry.amount) AS amount, entry.named
+    FROM (SELECT * FROM near UNION SELECT * FROM joined WHERE match_id IS NULL AND named IS NOT NULL) AS entry ${ENTRY_ROWS}
     ORDER BY entry.day, entry.batch_no, own.number`;
 
-/** Answers that share an entry are one decision. In order of their answers. */
-function connected(answers: readonly Answer[]): Answer[][] {
-  const groupOf = new Map<Unmatched, Answer[]>();
-  const groups = new Set<Answer[]>();
-  for (const answer of answers) {
-    const joined = new Set(
-      answer.entries.flatMap((entry) => [groupOf.get(entry) ?? []].filter((one) => one.length > 0)),
-    );
-    const group = [...[...joined].flat(), answer];
-    for (const before of joined) groups.delete(before);
-    groups.add(group);
+/** Those that share an entry are one decision. In the order of their first entries. */
+function connected(fits: readonly Fit[]): Fit[][] {
+  const groupOf = new Map<Unmatched, Fit[]>();
+  for (const fit of fits) {
+    const group = [...new Set(fit.entries.flatMap((entry) => groupOf.get(entry) ?? [])), fit];
     for (const { entries } of group) for (const entry of entries) groupOf.set(entry, group);
   }
-  return [...groups];
+  return [...new Set(groupOf.values())];
 }
 
 /** Each own entry with what it names; one answer for all that name the same. */
-function byReference(unmatched: readonly Unmatched[]): Answer[] {
-  const entries = unmatched.filter(({ named }) => named !== null);
-  const named = new Map(entries.map((entry) => [entry.side === 'ledger' ? entry.number : entry, entry]));
-  const links = entries
-    .filter(({ side }) => side === 'book')
-    .map((own): Answer => ({
-      ...{ rule: 'reference', reason: '' },
-      entries: [own, ...(own.named ?? []).flatMap((number) => named.get(number) ?? [])],
-    }));
+function byReference(unmatched: readonly Unmatched[]): Fit[] {
+  const held = unmatched.filter(({ named }) => named !== null);
+  const { ledger = [], book = [] } = Object.groupBy(held, ({ side }) => side);
+  const batches = new Map(ledger.map((entry) => [entry.number, entry]));
+  const links = book.map((own): Fit => ({
+    ...{ rule: 'reference', reason: '' },
+    entries: [own, ...own.named!.flatMap((number) => batches.get(number) ?? [])],
+  }));
   return connected(links).map((group) => {
-    const all = entriesOf(group);
-    return { rule: 'reference', entries: all, reason: referenceReason(all, group.length) };
+    const entries = entriesOf(group);
+    return { rule: 'reference', entries, reason: referenceReason(entries, group.length) };
   });
 }
 
@@ -147,43 +172,44 @@ function referenceReason(entries: readonly Unmatched[], owns: number): string {
 const apartDays = (a: Unmatched, b: Unmatched): number =>
   Math.abs(Date.parse(a.day) - Date.parse(b.day)) / MS_A_DAY;
 
-/** Pairs of both sides that satisfy a condition, the nearest days first. */
+/** Pairs of both sides for whose amounts there is a reason, the nearest days first. */
 function pairsOf(
+  rule: Fit['rule'],
   entries: readonly Unmatched[],
   days: number,
-  agrees: (ledger: Unmatched, own: Unmatched) => boolean,
-): [Unmatched, Unmatched][] {
+  reasonOf: (ledger: string, own: string) => string | null,
+): Fit[] {
   const { ledger = [], book = [] } = Object.groupBy(entries, ({ side }) => side);
-  return ledger
-    .flatMap((one) => book.map((own): [Unmatched, Unmatched] => [one, own]))
-    .filter(([one, own]) => agrees(one, own) && apartDays(one, own) <= days)
-    .toSorted((a, b) => apartDays(...a) - apartDays(...b));
+  const pairs = ledger.flatMap((one) =>
+    book.flatMap((own) => {
+      const [reason, apart] = [reasonOf(one.amount, own.amount), apartDays(one, own)];
+      return reason === null || apart > days ? [] : [{ rule, entries: [one, own], reason, apart }];
+    }),
+  );
+  return pairs.toSorted((a, b) => a.apart - b.apart);
 }
 
-function bySum(entries: readonly Unmatched[], { days, sumEntriesMax }: MatchRules): Answer[] {
+function bySum(entries: readonly Unmatched[], { rules, days, sumEntriesMax }: MatchRules): Fit[] {
+  if (!rules.includes('sum')) return [];
   const some = entries.filter(({ amount }) => compareAmounts(amount, '0') !== 0);
   return some.flatMap((target) => {
     const others = some.filter((other) => other.side !== target.side && apartDays(other, target) <= days);
     if (others.length < 2 || others.length > SUM_CANDIDATES_MAX) return [];
     const amounts = others.map(({ amount }) => amount);
-    return (sumsOf(target.amount, amounts, sumEntriesMax) ?? []).map(({ places }) => ({
-      rule: 'sum' as const,
-      entries: [target, ...places.map((place) => others[place]!)],
+    return (sumsOf(target.amount, amounts, sumEntriesMax) ?? []).map(({ places }): Fit => ({
+      ...{ rule: 'sum', entries: [target, ...places.map((place) => others[place]!)] },
       reason: 'So many sums were tried that this one may agree by chance.',
     }));
   });
 }
 
-const byTolerance = (
-  entries: readonly Unmatched[],
-  days: number,
-  { max, type }: { readonly max: string; readonly type: string },
-): Answer[] =>
-  pairsOf(entries, days, ({ amount: ledger }, { amount: own }) => {
+function byTolerance(entries: readonly Unmatched[], rules: MatchRules, currency: string): Fit[] {
+  const tolerance = rules.tolerances.get(currency);
+  if (tolerance === undefined || !rules.rules.includes('tolerance')) return [];
+  return pairsOf('tolerance', entries, rules.days, (ledger, own) => {
     const difference = subtractAmounts(own, ledger);
-    const isFee = compareAmounts(difference, '0') > 0 && compareAmounts(difference, max) <= 0;
-    return isFee && Math.sign(Number(own)) === Math.sign(Number(ledger));
-  }).map((entries) => ({
-    ...{ rule: 'tolerance' as const, entries },
-    reason: `They differ by ${subtractAmounts(entries[1].amount, entries[0].amount)}, within the tolerance for a ${type}; an entry of them fits elsewhere as well.`,
-  }));
+    const isFee = compareAmounts(difference, '0') > 0 && compareAmounts(difference, tolerance.max) <= 0;
+    if (!isFee || Math.sign(Number(own)) !== Math.sign(Number(ledger))) return null;
+    return `They differ by ${difference}, within the tolerance for a ${tolerance.type}; an entry of them fits elsewhere as well.`;
+  });
+}

@@ -1,12 +1,13 @@
 /** `books unmatched`, `propose`, `accept`, `writeoff`, `undo`, `approve` and `assign`: what people do about entries that no rule matches. */
 import type { Command } from 'commander';
-import { answer, auditEventOf, collect, withBy } from '../../cli/context.ts';
+import { answer, auditEventOf, collect, withBy, type GlobalFlags } from '../../cli/context.ts';
 import {
   accountsFlagged,
   currencyFlag,
   dayFlag,
   idFlag,
   merchantNoFlag,
+  pageBehind,
   pageOf,
   textFlag,
   withPageFlags,
@@ -17,10 +18,12 @@ import {
 import { assignedText } from '../../cli/output/run-text.ts';
 import { counted, line, lines, longTable, nextLine } from '../../cli/output/text.ts';
 import { dayOf } from '../../ledger/business-day.ts';
-import type { BusinessDay } from '../../ledger/entry.ts';
 import { grouped, moneyText } from '../../ledger/money.ts';
-import type { Decided, Decision, MatchEntry, OpenEntry, Proposed } from '../../ledger/own-books.ts';
+import type { Decided, Decision, MatchEntry, Proposed } from '../../ledger/own-books.ts';
 import { UsageError } from '../../run/verdict/exit-codes.ts';
+import { decide } from './decide.ts';
+import { openEntries } from './open.ts';
+import { proposedOf } from './proposals.ts';
 
 interface UnmatchedFlags extends RangeFlags, PageFlags {
   readonly side?: string;
@@ -52,52 +55,40 @@ export function addWorkCommands(books: Command): void {
     .description('what may belong together among unmatched entries, and why no rule matches it')
     .addHelpText('after', PROPOSE_HELP)
     .action(listProposals);
-  addOfEntries(books);
-  addOfMatch(books);
+  addDecisionsOnEntries(books);
+  addDecisionsOnMatches(books);
 }
 
 async function listUnmatched(flags: UnmatchedFlags, self: Command): Promise<void> {
-  const { side, olderThan } = flags;
+  const { side, olderThan: days } = flags;
   if (side !== undefined && side !== 'ledger' && side !== 'book')
     throw new UsageError(`--side ${side} is no side; write ledger or book.`);
-  const { limit, after } = pageOf(flags, self.optsWithGlobals<{ json?: boolean }>().json === true);
-  const { openEntries } = await import('./open.ts');
+  const { limit, after } = pageOf(flags, self.optsWithGlobals<GlobalFlags>().json === true);
   await answer(self, async ({ db, times, now }) => {
     const today = dayOf(now().getTime(), times.zone);
     const found = await openEntries(db, today, {
-      ...{ ...accountsFlagged(flags), side, after },
+      ...{ ...accountsFlagged(flags), side, after, limit: limit && limit + 1 },
       ...{ from: dayFlag('--from', flags.from), to: dayFlag('--to', flags.to) },
-      olderThan:
-        olderThan === undefined
-          ? undefined
-          : idFlag(olderThan, `--older-than ${olderThan} is no number of days.`),
-      limit: limit && limit + 1,
+      olderThan: days === undefined ? days : idFlag(days, `--older-than ${days} is no number of days.`),
     });
-    const rows = found.slice(0, limit);
-    const next = rows.length < found.length ? rows.at(-1)!.place : null;
-    return { document: rows, text: unmatchedText(rows, next, today) };
+    const { shown, next } = pageBehind(found, ({ place }) => place, { limit, after: '' });
+    const table = longTable(shown, {
+      day: ({ day }) => day,
+      merchant: ({ merchantNo }) => merchantNo,
+      'only in': ({ book }) => book ?? 'the ledger',
+      number: ({ number }) => number,
+      '>amount': ({ amount, currency }) => moneyText(amount, currency),
+      '>age': ({ ageDays }) => counted(ageDays, 'day'),
+      '?~reference': ({ reference }) => reference,
+      '?responsible': ({ owner, dueOn }) => assignedText({ takenBy: owner, dueOn }, today) ?? '',
+      '?match': ({ matchId, matchRule }) =>
+        matchId && `${matchId}, ${matchRule === 'apart' ? 'taken back' : 'waits for approval'}`,
+    });
+    const count = `\n${counted(shown.length, 'unmatched entry', 'unmatched entries')}`;
+    const text = lines(table, count, nextLine(shown.length, 'row', next));
+    return { document: shown, text: shown.length === 0 ? 'no unmatched entry' : text };
   });
 }
-
-const unmatchedText = (rows: readonly OpenEntry[], next: string | null, today: BusinessDay): string =>
-  rows.length === 0
-    ? 'no unmatched entry'
-    : lines(
-        longTable(rows, {
-          day: ({ day }) => day,
-          merchant: ({ merchantNo }) => merchantNo,
-          'only in': ({ book }) => book ?? 'the ledger',
-          number: ({ number }) => number,
-          '>amount': ({ amount, currency }) => moneyText(amount, currency),
-          '>age': ({ ageDays }) => counted(ageDays, 'day'),
-          '?~reference': ({ reference }) => reference,
-          '?responsible': ({ owner, dueOn }) => assignedText({ takenBy: owner, dueOn }, today) ?? '',
-          '?match': ({ matchId, matchRule }) =>
-            matchId && `${matchId}, ${matchRule === 'apart' ? 'taken back' : 'waits for approval'}`,
-        }),
-        `\n${counted(rows.length, 'unmatched entry', 'unmatched entries')}`,
-        nextLine(rows.length, 'row', next),
-      );
 
 interface ProposeFlags extends Pick<RangeFlags, 'from' | 'to'> {
   readonly merchant: string;
@@ -108,7 +99,6 @@ interface ProposeFlags extends Pick<RangeFlags, 'from' | 'to'> {
 const PROPOSALS_SHOWN_MAX = 50;
 
 async function listProposals(flags: ProposeFlags, self: Command): Promise<void> {
-  const { proposedOf } = await import('./answers.ts');
   await answer(self, async ({ db, settings, times, now }) => {
     const found = await proposedOf(db, {
       merchantNo: merchantNoFlag('--merchant', flags.merchant),
@@ -117,37 +107,31 @@ async function listProposals(flags: ProposeFlags, self: Command): Promise<void> 
       ...{ rules: settings.books, today: dayOf(now().getTime(), times.zone) },
     });
     const shown = found.slice(0, PROPOSALS_SHOWN_MAX).map(proposalText);
-    const more = found.length - shown.length;
-    return {
-      document: found,
-      text: lines(
-        ...(found.length === 0 ? ['no proposal'] : shown),
-        more > 0 && `and ${counted(more, 'more proposal')}: \`--json\` has all`,
-      ),
-    };
+    const more = counted(found.length - shown.length, 'more proposal');
+    const text = lines(...shown, found.length > shown.length && `and ${more}: \`--json\` has all`);
+    return { document: found, text: found.length === 0 ? 'no proposal' : text };
   });
 }
 
 const entryText = ({ book, number, day, amount }: MatchEntry): string =>
   line`${book ?? 'ledger'} ${number} ${day} ${grouped(amount)}`;
 
-const proposalText = ({ merchantNo, currency, rule, reason, answers }: Proposed): string =>
-  lines(
-    line`${merchantNo} ${currency}, rule ${rule}: ${reason}`,
-    ...answers.map(({ id, entries }) => `  ${id}: ${entries.map(entryText).join('; ')}`),
-    '',
-  );
+function proposalText({ merchantNo, currency, rule, reason, answers }: Proposed): string {
+  const texts = answers.map(({ id, entries }) => `  ${id}: ${entries.map(entryText).join('; ')}`);
+  return lines(line`${merchantNo} ${currency}, rule ${rule}: ${reason}`, ...texts, '');
+}
 
-type EntryFlags = {
-  readonly merchant: string;
-  readonly ledger: readonly string[];
-  readonly own: readonly string[];
-} & {
-  readonly [Name in 'book' | 'note' | 'type' | 'to' | 'due']?: string;
-};
+type EntryFlags = Readonly<
+  Record<'ledger' | 'own', readonly string[]> &
+    Partial<Record<'book' | 'note' | 'type' | 'to' | 'due', string>>
+> & { readonly merchant: string };
 
-const withEntries = (command: Command): Command =>
-  withBy(command)
+/** A command that decides, with an example. */
+const addDeciding = (books: Command, name: string, words: string): Command =>
+  withBy(books.command(name)).addHelpText('after', example(`${name} ${words}`));
+
+const addOfEntries = (books: Command, name: string, words: string): Command =>
+  addDeciding(books, name, `--merchant M1 ${words} --by Ada`)
     .requiredOption('--merchant <no>', 'whose entries they are')
     .option('--ledger <number>', 'batch number of an entry of the ledger (may be repeated)', collect, [])
     .option('--own <number>', 'own number of an entry of a book (may be repeated)', collect, [])
@@ -165,7 +149,6 @@ const namedOf = ({ merchant, ledger, own, book }: EntryFlags) => ({
 const act = (self: Command, given: string | undefined, decision: Decision): Promise<void> => {
   const note = textFlag(given, 'say why') ?? null;
   return answer(self, async ({ db, settings, times, now }) => {
-    const { decide } = await import('./decide.ts');
     const { by } = auditEventOf(self, '');
     const decided = await decide({ db, settings, now: now(), zone: times.zone, by, note }, decision);
     return { document: decided, text: decidedText(decision, decided, by) };
@@ -181,22 +164,17 @@ function decidedText(decision: Decision, { match, entries }: Decided, by: string
     return `match ${id} is taken back, and no rule matches its entries again; \`daybook books undo ${id}\` leaves them to the rules`;
   if (waitsForApproval)
     return `match ${id} waits for approval, and its entries count as unmatched until then; another person runs \`daybook books approve ${id}\``;
+  if (decision.step === 'approve') return `match ${id} is approved, and its entries count as matched`;
   const off = differenceType === null ? '' : `, with ${moneyText(difference, currency)} as ${differenceType}`;
-  return decision.step === 'approve'
-    ? `match ${id} is approved, and its entries count as matched`
-    : line`${decision.step === 'writeoff' ? 'written off' : 'matched by hand'}: match ${id}${off}`;
+  return line`${decision.step === 'writeoff' ? 'written off' : 'matched by hand'}: match ${id}${off}`;
 }
 
-function addOfEntries(books: Command): void {
-  withEntries(books.command('accept'))
+function addDecisionsOnEntries(books: Command): void {
+  addOfEntries(books, 'accept', '--ledger B7 --own 4711 --own 4712 --type fee')
     .argument('[answer]', 'an answer that `books propose` lists, in place of entries')
     .description('match entries of both sides: an answer of a proposal, or the entries that are named')
     .option('--type <type>', 'what the difference of their sums is, if there is one; for example fee')
     .option('--note <text>', 'kept with it')
-    .addHelpText(
-      'after',
-      example('accept --merchant M1 --ledger B7 --own 4711 --own 4712 --type fee --by Ada'),
-    )
     .action((id: string | undefined, flags: EntryFlags, self: Command) => {
       const { merchantNo, entries } = namedOf(flags);
       const type = flags.type ?? null;
@@ -205,42 +183,36 @@ function addOfEntries(books: Command): void {
         throw new UsageError('an answer and entries are named; name one or the other.');
       return act(self, flags.note, { step: 'accept', merchantNo, answer: id, type });
     });
-  withEntries(books.command('writeoff'))
+  addOfEntries(books, 'writeoff', '--own 4714 --type error --note "recorded twice"')
     .description('write off entries that have no counterpart, or the difference of those that have')
     .requiredOption('--type <type>', 'what is written off, for example fee or error')
     .requiredOption('--note <text>', 'the reason; kept with it')
-    .addHelpText(
-      'after',
-      example('writeoff --merchant M1 --own 4714 --type error --note "recorded twice" --by Ada'),
-    )
     .action((flags: EntryFlags, self: Command) =>
       act(self, flags.note, { step: 'writeoff', ...namedOf(flags), type: flags.type! }),
     );
-  withEntries(books.command('assign'))
+  addOfEntries(books, 'assign', '--own 4714 --to Grace --due 2026-04-30')
     .description('say who is responsible for unmatched entries')
     .option('--to <name>', 'who: an operator of the merchant (default: the name of --by)')
     .option('--due <day>', 'by when, YYYY-MM-DD')
     .option('--note <text>', 'kept with it')
-    .addHelpText('after', example('assign --merchant M1 --own 4714 --to Grace --due 2026-04-30 --by Ada'))
     .action((flags: EntryFlags, self: Command) => {
       const to = textFlag(flags.to, 'name the person, or leave it out', '--to') ?? null;
       return act(self, flags.note, { step: 'assign', ...namedOf(flags), to, due: flags.due ?? null });
     });
 }
 
-function addOfMatch(books: Command): void {
-  const ofMatch = (step: 'undo' | 'approve') => (text: string, flags: { note?: string }, self: Command) =>
-    act(self, flags.note, { step, merchantNo: null, id: idFlag(text, `${text} is no number of a match.`) });
-  withBy(books.command('undo'))
-    .argument('<id>', 'the match’s number')
+function addDecisionsOnMatches(books: Command): void {
+  const add = (step: 'undo' | 'approve', words: string): Command =>
+    addDeciding(books, step, words)
+      .argument('<id>', 'the match’s number')
+      .action((text: string, { note }: { readonly note?: string }, self: Command) => {
+        const id = idFlag(text, `${text} is no number of a match.`);
+        return act(self, note, { step, merchantNo: null, id });
+      });
+  add('undo', '12 --note "other order" --by Ada')
     .description('take a match back; the entries of a rule’s match are then left to people')
-    .requiredOption('--note <text>', 'the reason; kept with it')
-    .addHelpText('after', example('undo 12 --note "other order" --by Ada'))
-    .action(ofMatch('undo'));
-  withBy(books.command('approve'))
-    .argument('<id>', 'the match’s number')
+    .requiredOption('--note <text>', 'the reason; kept with it');
+  add('approve', '12 --by Grace')
     .description('approve what another person decided about an amount above BOOKS_APPROVAL_ABOVE')
-    .option('--note <text>', 'kept with it')
-    .addHelpText('after', example('approve 12 --by Grace'))
-    .action(ofMatch('approve'));
+    .option('--note <text>', 'kept with it');
 }

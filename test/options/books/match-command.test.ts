@@ -1,7 +1,7 @@
 /** Matching by command and by the schedule. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { matchBooks } from '../../../src/options/books/match.ts';
-import { matchMerchants } from '../../../src/options/books/match-merchants.ts';
+import { matchMerchants } from '../../../src/options/books/match-command.ts';
 import { sql } from 'kysely';
 import { daybook, type Env } from '../../cli/daybook.ts';
 import {

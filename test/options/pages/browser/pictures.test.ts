@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { createAccess } from '../../../../src/options/pages/access/open.ts';
-import { desk } from '../../../../src/options/books/desk.ts';
+import * as desk from '../../../../src/options/books/desk.ts';
 import { SECRET_KEYS, withPasswords } from '../access/support.ts';
 import { doNextRepeat } from '../../../../src/run/repeats.ts';
 import { storeNames } from '../../../../src/store/names.ts';
