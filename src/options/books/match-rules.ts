@@ -2,7 +2,7 @@
 import { sql, type RawBuilder } from 'kysely';
 import { arrayLiteral, type Trx, rowsOf } from '../../store/engine/database.ts';
 import type { MatchRule, MatchRules } from '../../ledger/own-books.ts';
-import { BY_PERSON, isInTime, lookup, run, type Scope } from './work-rows.ts';
+import { BY_PERSON, isInTime, lookup, run, temporary, type Scope } from './work-rows.ts';
 import { completions, SUM_CANDIDATES_MAX, sumsOf } from './sums.ts';
 
 /** Windows of sums that are read at once. */
@@ -20,10 +20,15 @@ const isLeft = (scope: Scope) => sql<boolean>`(NOT ${BY_PERSON} AND ${isInTime(s
   AND NOT EXISTS (SELECT FROM bk_made WHERE bk_made.row_id = bk_row.id)
   AND NOT EXISTS (SELECT FROM bk_held WHERE bk_held.row_id = bk_row.id))`;
 
-const GROUP_TABLES: readonly RawBuilder<unknown>[] = [
-  sql`CREATE TEMPORARY TABLE bk_made (row_id int NOT NULL, group_id int NOT NULL, rule text NOT NULL) ON COMMIT DROP`,
-  sql`CREATE TEMPORARY TABLE bk_held (row_id int NOT NULL, named text[]) ON COMMIT DROP`,
-  sql`CREATE TEMPORARY TABLE bk_link (book_id int NOT NULL, ledger_id int NOT NULL) ON COMMIT DROP`,
+/** Entries in groups and those that a reference holds back, links of references, and what equal amounts and sums find. */
+const TABLES: readonly RawBuilder<unknown>[] = [
+  sql`CREATE TEMPORARY TABLE bk_made (row_id int, group_id int, rule text) ON COMMIT DROP`,
+  sql`CREATE TEMPORARY TABLE bk_held (row_id int, named text[]) ON COMMIT DROP`,
+  sql`CREATE TEMPORARY TABLE bk_link (book_id int, ledger_id int) ON COMMIT DROP`,
+  sql`CREATE TEMPORARY TABLE bk_pair (rule text, ledger_id int, book_id int) ON COMMIT DROP`,
+  sql`CREATE TEMPORARY TABLE bk_solution (number int, target_id int, row_id int, by_chance boolean) ON COMMIT DROP`,
+  sql`CREATE TEMPORARY TABLE bk_paired (id int, is_book boolean, currency text, day date, amount numeric, group_id int) ON COMMIT DROP`,
+  sql`CREATE TEMPORARY TABLE bk_given_up (row_id int) ON COMMIT DROP`,
 ];
 
 const LINKS = sql`SELECT book_id, ledger_id, count(*) OVER (PARTITION BY book_id) AS of_book, count(*) OVER (PARTITION BY ledger_id) AS of_ledger
@@ -44,7 +49,7 @@ const byReference = (rules: MatchRules): readonly RawBuilder<unknown>[] => [
     JOIN bk_row AS own ON own.id = book_id JOIN bk_row AS ledger ON ledger.id = ledger_id
     WHERE (of_book, of_ledger) = (1, 1) AND (own.currency, own.amount) = (ledger.currency, ledger.amount)`,
   sql`ANALYZE bk_made`,
-  sql`CREATE TEMPORARY TABLE bk_star ON COMMIT DROP AS
+  ...temporary('bk_star')`
     WITH link AS (
       ${LINKS} WHERE NOT EXISTS (SELECT FROM bk_made WHERE row_id = book_id)
     ), star AS (
@@ -68,21 +73,16 @@ const byReference = (rules: MatchRules): readonly RawBuilder<unknown>[] => [
     SELECT bk_star.row_id, coalesce(array_agg(ledger.batch_no ORDER BY ledger.batch_no) FILTER (WHERE ledger.batch_no IS NOT NULL), '{}')
     FROM bk_star LEFT JOIN bk_link ON bk_link.book_id = bk_star.row_id LEFT JOIN bk_row AS ledger ON ledger.id = bk_link.ledger_id
     WHERE NOT agrees GROUP BY bk_star.row_id`,
+  sql`ANALYZE bk_made, bk_held`,
 ];
 
 const SAME_AMOUNT = sql`(other.currency, other.amount) = (own.currency, own.amount)`;
-const SIZES = [sql`ANALYZE bk_made`, sql`ANALYZE bk_held`];
 
 /** The entries that are left, by amount and day: how many of each side, and one of them. */
-const leftByAmount = (scope: Scope): readonly RawBuilder<unknown>[] => [
-  ...SIZES,
-  sql`CREATE TEMPORARY TABLE bk_key ON COMMIT DROP AS
+const leftByAmount = (scope: Scope) => temporary('bk_key')`
     SELECT currency, amount, day, count(*) FILTER (WHERE NOT is_book)::int AS ledger, count(*) FILTER (WHERE is_book)::int AS book,
       min(id) FILTER (WHERE NOT is_book) AS ledger_id, min(id) FILTER (WHERE is_book) AS book_id
-    FROM bk_row WHERE ${isLeft(scope)} GROUP BY currency, amount, day`,
-  sql`ANALYZE bk_key`,
-  sql`CREATE TEMPORARY TABLE bk_pair (rule text NOT NULL, ledger_id int NOT NULL, book_id int NOT NULL) ON COMMIT DROP`,
-];
+    FROM bk_row WHERE ${isLeft(scope)} GROUP BY currency, amount, day`;
 
 /** One and one of a day, where every other entry of the amount within the days is in such a pair, too. */
 const bySameDay = (days: number): readonly RawBuilder<unknown>[] => [
@@ -92,8 +92,8 @@ const bySameDay = (days: number): readonly RawBuilder<unknown>[] => [
   sql`ANALYZE bk_pair`,
 ];
 
-const near = (days: number, partition = sql`currency, amount`) => sql`(
-  PARTITION BY ${partition} ORDER BY day
+const near = (days: number) => sql`(
+  PARTITION BY currency, amount ORDER BY day
   RANGE BETWEEN make_interval(days => ${days}) PRECEDING AND make_interval(days => ${days}) FOLLOWING)`;
 
 /** One and one of equal amounts within the days, where neither has another candidate. */
@@ -111,38 +111,35 @@ const byNearDay = (days: number): readonly RawBuilder<unknown>[] => [
 
 const PAIRS_MADE: readonly RawBuilder<unknown>[] = [
   sql`INSERT INTO bk_made SELECT unnest(ARRAY[ledger_id, book_id]), ledger_id, rule FROM bk_pair`,
-  ...SIZES,
+  sql`ANALYZE bk_made`,
 ];
 
 /** The entries that equal amounts left, and whether one of the other side has the same amount within the days. */
 const openRows = (scope: Scope): readonly RawBuilder<unknown>[] => [
-  sql`CREATE TEMPORARY TABLE bk_open ON COMMIT DROP AS
+  ...temporary('bk_open')`
     SELECT id, is_book, currency, day, amount,
       CASE WHEN is_book THEN count(*) FILTER (WHERE NOT is_book) OVER near ELSE count(*) FILTER (WHERE is_book) OVER near END > 0 AS has_equal
-    FROM bk_row WHERE ${isLeft(scope)} WINDOW near AS ${near(scope.days)}`,
+    FROM bk_row WHERE ${isLeft(scope)} WINDOW near AS ${near(scope.rules.days)}`,
   sql`CREATE UNIQUE INDEX ON bk_open (id)`,
   sql`CREATE INDEX ON bk_open (currency, is_book, day, amount)`,
-  sql`ANALYZE bk_open`,
 ];
 
 /** For each account's day and side: how many entries are left, and how many of the other side within the days, if there are any. */
-const windows = (days: number): readonly RawBuilder<unknown>[] => [
-  sql`CREATE TEMPORARY TABLE bk_window ON COMMIT DROP AS
+const windows = (days: number) =>
+  temporary('bk_window')`
     WITH open AS (SELECT currency, day, is_book, count(*)::int AS targets FROM bk_open WHERE amount <> 0 GROUP BY 1, 2, 3)
     SELECT currency, day, is_book, coalesce(targets, 0) AS targets, candidates
     FROM (
       SELECT currency, day + apart AS day, NOT is_book AS is_book, sum(targets)::int AS candidates
       FROM open CROSS JOIN generate_series(-${days}::int, ${days}::int) AS apart GROUP BY 1, 2, 3
-    ) AS near LEFT JOIN open USING (currency, day, is_book)`,
-  sql`ANALYZE bk_window`,
-];
+    ) AS near LEFT JOIN open USING (currency, day, is_book)`;
 
 /** Windows that are searched. */
 const IS_SEARCHED = sql`candidates BETWEEN 1 AND ${sql.lit(SUM_CANDIDATES_MAX)}`;
 
 /** The pairs of equal amounts on days of windows that are searched, and around these. */
 const paired = (days: number): readonly RawBuilder<unknown>[] => [
-  sql`CREATE TEMPORARY TABLE bk_paired ON COMMIT DROP AS
+  sql`INSERT INTO bk_paired
     SELECT id, is_book, currency, day, amount, group_id FROM bk_made JOIN bk_row ON id = row_id
     WHERE bk_made.rule IN ('same-day', 'near-day') AND amount <> 0 AND (currency, day) IN (
       SELECT currency, day + apart FROM bk_window CROSS JOIN generate_series(-${days}::int, ${days}::int) AS apart WHERE ${IS_SEARCHED})`,
@@ -169,11 +166,14 @@ async function* sumWindows(
   trx: Trx,
   days: number,
   isChosen: RawBuilder<unknown>,
-  pairs = sql`0 AS pairs, 0 AS "pairsNear"`,
 ): AsyncGenerator<SumWindow[]> {
   for (let offset = 0, windows: SumWindow[]; ; offset += WINDOWS_AT_ONCE) {
     windows = await rowsOf(trx)<SumWindow>`
-      SELECT currency, day, is_book AS "isBook", ${pairs},
+      SELECT currency, day, is_book AS "isBook",
+        (SELECT count(*)::int FROM bk_paired AS pair
+          WHERE (pair.currency, pair.is_book, pair.day) = (win.currency, win.is_book, win.day)) AS pairs,
+        (SELECT count(*)::int FROM bk_paired AS pair WHERE (pair.currency, pair.is_book) = (win.currency, NOT win.is_book)
+          AND pair.day BETWEEN win.day - ${days}::int AND win.day + ${days}::int) AS "pairsNear",
         (SELECT coalesce(json_agg(json_build_array(id, amount::text, has_equal)), '[]') FROM bk_open AS target
           WHERE (target.currency, target.day, target.is_book) = (win.currency, win.day, win.is_book) AND amount <> 0) AS targets,
         (SELECT json_agg(json_build_array(id, amount::text, has_equal)) FROM bk_open AS one WHERE (one.currency, one.is_book) =
@@ -184,10 +184,6 @@ async function* sumWindows(
     if (windows.length < WINDOWS_AT_ONCE) return;
   }
 }
-
-const SOLUTION_TABLE = sql`
-  CREATE TEMPORARY TABLE bk_solution (number int NOT NULL, target_id int NOT NULL, row_id int NOT NULL, by_chance boolean NOT NULL)
-  ON COMMIT DROP`;
 
 /** Searches each window, and stores what adds up. */
 async function searchSums(trx: Trx, days: number, entriesMax: number): Promise<void> {
@@ -223,43 +219,31 @@ const certainSums = (days: number): RawBuilder<unknown> => sql`
       AND NOT bool_or(EXISTS (SELECT FROM bk_window WHERE candidates > ${SUM_CANDIDATES_MAX} AND targets > 0 AND (bk_window.currency, bk_window.is_book) =
         (bk_open.currency, NOT bk_open.is_book) AND bk_window.day BETWEEN bk_open.day - ${days}::int AND bk_open.day + ${days}::int)))`;
 
-/** For each of some rows of a side: the rows of the other side that are left, within the days and the tolerance. */
-const edgesOf = (rules: MatchRules, rows: RawBuilder<unknown>, isBook: boolean): RawBuilder<unknown> => {
-  const within = isBook
-    ? sql`other.amount BETWEEN one.amount - tolerance.max AND one.amount`
-    : sql`other.amount BETWEEN one.amount AND one.amount + tolerance.max`;
-  return sql`
-    SELECT ${isBook ? sql`one.id AS book_id, other.id AS ledger_id` : sql`other.id AS book_id, one.id AS ledger_id`},
-      one.amount <> other.amount AS differs, other.has_equal
-    FROM ${rows} AS one JOIN ${toleranceRows(rules)} ON tolerance.currency = one.currency
-    CROSS JOIN generate_series(-${sql.lit(rules.days)}, ${sql.lit(rules.days)}) AS apart (days)
-    CROSS JOIN ${lookup(
-      'bk_open AS other',
-      sql`(other.currency, other.is_book, other.day) = (one.currency, ${!isBook}, one.day + apart.days)
-      AND ${within} AND sign(other.amount) = sign(one.amount)`,
-    )} AS other
-    WHERE one.is_book = ${isBook}`;
-};
+/** For each of some rows: the rows of the other side that are left, within the days and the tolerance, on the side of a fee. */
+const edgesOf = (rules: MatchRules, rows: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+  (SELECT one.id, one.amount <> other.amount AS differs, other.has_equal,
+    CASE WHEN one.is_book THEN one.id ELSE other.id END AS book_id, CASE WHEN one.is_book THEN other.id ELSE one.id END AS ledger_id
+  FROM ${rows} AS one JOIN ${toleranceRows(rules)} ON tolerance.currency = one.currency
+  CROSS JOIN generate_series(-${sql.lit(rules.days)}, ${sql.lit(rules.days)}) AS apart (days)
+  CROSS JOIN ${lookup(
+    'bk_open AS other',
+    sql`(other.currency, other.is_book, other.day) = (one.currency, NOT one.is_book, one.day + apart.days) AND sign(other.amount) = sign(one.amount)
+      AND other.amount BETWEEN one.amount - CASE WHEN one.is_book THEN tolerance.max ELSE 0 END
+        AND one.amount + CASE WHEN one.is_book THEN 0 ELSE tolerance.max END`,
+  )} AS other) AS edge`;
 
-/** One and one within the days and the tolerance, on the side of a fee, where neither has another candidate. */
-const byTolerance = (rules: MatchRules): RawBuilder<unknown> => {
-  const rows = sql`(SELECT * FROM bk_open WHERE NOT has_equal)`;
-  return sql`INSERT INTO bk_made
-    SELECT unnest(ARRAY[ledger_id, book_id]), ledger_id, 'tolerance' FROM (
-      SELECT *, count(*) OVER (PARTITION BY book_id) AS of_book, count(*) OVER (PARTITION BY ledger_id) AS of_ledger
-      FROM (${edgesOf(rules, rows, true)} UNION ${edgesOf(rules, rows, false)}) AS edge
-    ) AS edge
-    WHERE (of_book, of_ledger) = (1, 1) AND differs AND NOT has_equal
-      AND NOT EXISTS (SELECT FROM bk_solution WHERE row_id IN (ledger_id, book_id))`;
-};
+/** One and one within the days and the tolerance, where neither has another candidate. */
+const byTolerance = (rules: MatchRules): RawBuilder<unknown> => sql`
+  INSERT INTO bk_made SELECT unnest(ARRAY[ledger_id, book_id]), ledger_id, 'tolerance' FROM (
+    SELECT *, count(*) OVER (PARTITION BY book_id) AS of_book, count(*) OVER (PARTITION BY ledger_id) AS of_ledger
+    FROM (SELECT DISTINCT book_id, ledger_id, differs, has_equal FROM ${edgesOf(rules, sql`(SELECT * FROM bk_open WHERE NOT has_equal)`)}) AS edge
+  ) AS edge
+  WHERE (of_book, of_ledger) = (1, 1) AND differs AND NOT has_equal
+    AND NOT EXISTS (SELECT FROM bk_solution WHERE row_id IN (ledger_id, book_id))`;
 
 /** Gives up the entries in pairs that with entries that are left would be a sum: as the one, or as one of the many. */
 async function giveUpCompletions(trx: Trx, { days, sumEntriesMax: entriesMax }: MatchRules): Promise<void> {
-  const counts = sql`
-    (SELECT count(*) FROM bk_paired AS pair WHERE (pair.currency, pair.is_book, pair.day) = (win.currency, win.is_book, win.day))::int AS pairs,
-    (SELECT count(*) FROM bk_paired AS pair WHERE (pair.currency, pair.is_book) = (win.currency, NOT win.is_book)
-      AND pair.day BETWEEN win.day - ${days}::int AND win.day + ${days}::int)::int AS "pairsNear"`;
-  for await (const part of sumWindows(trx, days, sql`(targets > 0 OR candidates > 1)`, counts))
+  for await (const part of sumWindows(trx, days, sql`(targets > 0 OR candidates > 1)`))
     for (const { currency, day, isBook, targets, candidates, pairs, pairsNear } of part) {
       const all = amountsOf(candidates);
       await giveUp(
@@ -283,51 +267,41 @@ async function giveUpCompletions(trx: Trx, { days, sumEntriesMax: entriesMax }: 
  * Gives up pairs of equal amounts of which an entry is, by its sum or its tolerance, explained as well by entries that no rule matched:
  * then both may be faults of different entries.
  */
-async function giveUpPairs({ trx, days }: Scope, rules: MatchRules): Promise<void> {
+async function giveUpPairs({ trx, rules }: Scope): Promise<void> {
   await run(
     trx,
     sql`DELETE FROM bk_open USING bk_made WHERE row_id = id`,
     sql`ANALYZE bk_open`,
     sql`DROP TABLE bk_window`,
-    ...windows(days),
-    ...paired(days),
-    sql`CREATE TEMPORARY TABLE bk_given_up (row_id int NOT NULL) ON COMMIT DROP`,
+    windows(rules.days),
+    paired(rules.days),
   );
   if (rules.rules.includes('sum')) await giveUpCompletions(trx, rules);
-  const searched = sql`(SELECT bk_paired.* FROM bk_paired JOIN bk_window USING (currency, day, is_book)
-    WHERE ${IS_SEARCHED})`;
+  const searched = sql`(SELECT bk_paired.* FROM bk_paired JOIN bk_window USING (currency, day, is_book) WHERE ${IS_SEARCHED})`;
   if (rules.rules.includes('tolerance'))
-    await sql`INSERT INTO bk_given_up
-      SELECT book_id FROM (${edgesOf(rules, searched, true)}) AS edge WHERE differs AND NOT has_equal
-      UNION SELECT ledger_id FROM (${edgesOf(rules, searched, false)}) AS edge WHERE differs AND NOT has_equal`.execute(
+    await run(
       trx,
+      sql`INSERT INTO bk_given_up SELECT id FROM ${edgesOf(rules, searched)} WHERE differs AND NOT has_equal`,
     );
-  await sql`DELETE FROM bk_made WHERE group_id IN (SELECT group_id FROM bk_paired JOIN bk_given_up ON row_id = id)`.execute(
+  await run(
     trx,
+    sql`DELETE FROM bk_made WHERE group_id IN (SELECT group_id FROM bk_paired JOIN bk_given_up ON row_id = id)`,
   );
 }
 
 /** Puts the entries that belong together into groups (`bk_made`), and those that a reference holds back into `bk_held`. */
-export async function matchRows(scope: Scope, rules: MatchRules): Promise<void> {
-  const { trx, days } = scope;
+export async function matchRows(scope: Scope): Promise<void> {
+  const { trx, rules } = scope;
+  const { days } = rules;
   const uses = (rule: MatchRule, statements: readonly RawBuilder<unknown>[]) =>
     rules.rules.includes(rule) ? statements : [];
-  await run(
-    trx,
-    ...GROUP_TABLES,
-    ...uses('reference', byReference(rules)),
-    ...leftByAmount(scope),
-    ...uses('same-day', bySameDay(days)),
-    ...uses('near-day', byNearDay(days)),
-    ...PAIRS_MADE,
-    ...openRows(scope),
-    ...windows(days),
-    SOLUTION_TABLE,
-  );
+  await run(trx, TABLES, uses('reference', byReference(rules)), leftByAmount(scope));
+  await run(trx, uses('same-day', bySameDay(days)), uses('near-day', byNearDay(days)), PAIRS_MADE);
+  await run(trx, openRows(scope), windows(days));
   if (rules.rules.includes('sum')) {
     await searchSums(trx, days, rules.sumEntriesMax);
     await run(trx, sql`ANALYZE bk_solution`, certainSums(days));
   }
-  await run(trx, ...uses('tolerance', [byTolerance(rules)]));
-  await giveUpPairs(scope, rules);
+  await run(trx, uses('tolerance', [byTolerance(rules)]));
+  await giveUpPairs(scope);
 }

@@ -39,21 +39,15 @@ export async function matchIn(trx: Trx, request: MatchRequest): Promise<MatchRep
   await lockBooks(trx, merchantNo);
   await sql`SELECT set_config('work_mem', '64MB', true), set_config('jit', 'off', true)`.execute(trx);
   const startsOn = await startOf(trx, merchantNo);
-  const { days: within, sumEntriesMax, tolerances } = rules;
-  const rulesHash = JSON.stringify([
-    rules.rules,
-    within,
-    sumEntriesMax,
-    [...tolerances].toSorted(),
-    startsOn,
-  ]);
+  const { rules: names, days: within, sumEntriesMax: most, tolerances } = rules;
+  const rulesHash = JSON.stringify([names, within, most, [...tolerances].toSorted(), startsOn]);
   const isFull = (request.full ?? false) || (await needsAll(trx, merchantNo, rulesHash));
-  const scope: Scope = { trx, merchantNo, days: within, isFull, startsOn };
+  const scope: Scope = { trx, merchantNo, rules, rulesHash, now, runId, isFull, startsOn };
   if (!(await loadRows(scope)))
     return { days: 0, isFull, made: [], undone: { byHand: 0, byRule: 0 }, entries: 0 };
-  await matchRows(scope, rules);
+  await matchRows(scope);
   const { days } = await rowOf(trx)<{ days: number }>`SELECT count(*)::int AS days FROM bk_day`;
-  return { days, isFull, ...(await storeMatches(scope, rules, { now, runId, rulesHash })) };
+  return { days, isFull, ...(await storeMatches(scope)) };
 }
 
 /** Whether other rules are in use than those of the last matching, or there was none. */

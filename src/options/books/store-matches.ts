@@ -3,9 +3,8 @@ import { sql, type RawBuilder } from 'kysely';
 import { eventRows, type NewEvent } from '../../store/events.ts';
 import { rowOf, rowsOf } from '../../store/engine/database.ts';
 import { toleranceRows } from './match-rules.ts';
-import type { MatchRules } from '../../ledger/own-books.ts';
 import { openRows } from './open.ts';
-import { BY_PERSON, byPerson, lookup, run, type Scope } from './work-rows.ts';
+import { BY_PERSON, byPerson, lookup, run, temporary, type Scope } from './work-rows.ts';
 
 /** Whether rules decided about the row: at the edge of what was loaded, others decide. */
 const isInZone = ({ isFull }: Scope): RawBuilder<boolean> =>
@@ -14,8 +13,7 @@ const isInZone = ({ isFull }: Scope): RawBuilder<boolean> =>
     : sql`EXISTS (SELECT FROM bk_zone WHERE bk_zone.currency = bk_row.currency AND bk_row.day BETWEEN first AND last)`;
 
 /** Each group with its match: the one that it is already, or a new one. */
-const GROUPS = (rules: MatchRules, scope: Scope) => sql`
-  CREATE TEMPORARY TABLE bk_group ON COMMIT DROP AS
+const groups = (scope: Scope) => sql`
   WITH made AS (
     SELECT group_id, bk_made.rule, min(currency) AS currency, coalesce(sum(amount) FILTER (WHERE NOT is_book), 0) AS ledger_amount,
       coalesce(sum(amount) FILTER (WHERE is_book), 0) AS book_amount, max(day) AS complete_on, count(*) AS entries,
@@ -24,7 +22,7 @@ const GROUPS = (rules: MatchRules, scope: Scope) => sql`
     GROUP BY group_id, bk_made.rule HAVING bool_or(${isInZone(scope)}) AND max(day) >= ${scope.startsOn}::date
   ), typed AS (
     SELECT made.*, ledger_amount - book_amount AS difference, CASE WHEN ledger_amount <> book_amount THEN tolerance.type END AS difference_type
-    FROM made LEFT JOIN ${toleranceRows(rules)} ON tolerance.currency = made.currency
+    FROM made LEFT JOIN ${toleranceRows(scope.rules)} ON tolerance.currency = made.currency
   )
   SELECT typed.*, old.id IS NULL AS is_new, coalesce(old.id, nextval('book_match_id_seq')) AS match_id
   FROM typed LEFT JOIN ${lookup(
@@ -34,8 +32,7 @@ const GROUPS = (rules: MatchRules, scope: Scope) => sql`
   )} AS old ON true ORDER BY complete_on, group_id`;
 
 /** Matches whose entries were matched again and are not in the same group as before. */
-const OVER = (scope: Scope) => sql`
-  CREATE TEMPORARY TABLE bk_over ON COMMIT DROP AS
+const over = (scope: Scope) => sql`
   (SELECT match_id FROM bk_row WHERE match_id IS NOT NULL AND NOT ${BY_PERSON} AND ${isInZone(scope)}
     UNION SELECT match_id FROM bk_gone WHERE match_id IS NOT NULL)
   EXCEPT SELECT match_id FROM bk_group WHERE NOT is_new`;
@@ -57,8 +54,7 @@ const decided = (scope: Scope, columns: RawBuilder<unknown>) => {
 };
 
 /** What changes of the rows that are known. */
-const WRITTEN = (scope: Scope) => sql`
-  CREATE TEMPORARY TABLE bk_write ON COMMIT DROP AS
+const written = (scope: Scope) => sql`
   SELECT * FROM ${decided(scope, sql`bk_row.*`)} AS own
   WHERE is_known AND (is_changed OR match_id IS DISTINCT FROM new_match_id OR named IS DISTINCT FROM new_named OR is_out)
   UNION ALL SELECT bk_row.*, match_id, rule, NULL, false FROM bk_row WHERE ${BY_PERSON} AND is_changed`;
@@ -94,10 +90,9 @@ const storeRows = (scope: Scope): readonly RawBuilder<unknown>[] => {
 };
 
 /** A day's share of what only one side has is what its entries add up to, less what the matches that are complete on it hold. */
-const FIGURES = ({ merchantNo, isFull }: Scope, rulesHash: string): readonly RawBuilder<unknown>[] => [
-  sql`CREATE TEMPORARY TABLE bk_figure_day ON COMMIT DROP AS
+const figures = ({ merchantNo, isFull, rulesHash }: Scope): readonly RawBuilder<unknown>[] => [
+  ...temporary('bk_figure_day')`
     SELECT currency, day FROM bk_touch UNION SELECT currency, day FROM bk_write ${isFull ? sql`` : sql`UNION SELECT currency, day FROM bk_row WHERE NOT is_known`}`,
-  sql`ANALYZE bk_figure_day`,
   sql`INSERT INTO book_day AS known (merchant_no, currency, day, matched_fingerprint, matched_rules, is_changed, ledger_total, book_total, ledger_open,
       book_open, difference)
     SELECT ${merchantNo}, currency, day, fingerprint, hashtextextended(${rulesHash}, 0), false, ledger_total, book_total,
@@ -141,7 +136,7 @@ export interface Undone {
 }
 
 /** Reports what was matched before and is not now. */
-async function reportUndone({ trx, merchantNo }: Scope, now: Date, runId: number | null): Promise<Undone> {
+async function reportUndone({ trx, merchantNo, now, runId }: Scope): Promise<Undone> {
   const byHand = await rowsOf(trx)<{ id: number; rule: string; currency: string; isGone: boolean }>`
     SELECT id, rule, currency, is_gone AS "isGone" FROM bk_undone JOIN book_match ON id = match_id ORDER BY id`;
   const byRule = await rowsOf(trx)<{ currency: string; entries: number }>`
@@ -168,20 +163,12 @@ export interface Stored {
   readonly entries: number;
 }
 
-export async function storeMatches(
-  scope: Scope,
-  rules: MatchRules,
-  {
-    now,
-    runId,
-    rulesHash,
-  }: { readonly now: Date; readonly runId: number | null; readonly rulesHash: string },
-): Promise<Stored> {
+export async function storeMatches(scope: Scope): Promise<Stored> {
   const { trx } = scope;
-  await run(trx, sql`ANALYZE bk_made`, GROUPS(rules, scope), sql`ANALYZE bk_group`, OVER(scope));
-  await run(trx, WRITTEN(scope), sql`ANALYZE bk_write`);
-  const undone = await reportUndone(scope, now, runId);
-  await run(trx, ...storeRows(scope), ...FIGURES(scope, rulesHash));
+  await run(trx, sql`ANALYZE bk_made`, temporary('bk_group')`${groups(scope)}`);
+  await run(trx, temporary('bk_over')`${over(scope)}`, temporary('bk_write')`${written(scope)}`);
+  const undone = await reportUndone(scope);
+  await run(trx, storeRows(scope), figures(scope));
   await assertIdentity(scope);
   const made = await rowsOf(trx)<{ rule: string; matches: number }>`
     SELECT rule, count(*)::int AS matches FROM bk_group WHERE is_new GROUP BY rule`;

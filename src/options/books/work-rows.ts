@@ -3,6 +3,7 @@
  * them, and those of the days around, which decide on each other. A matching of everything works on every entry.
  */
 import { sql, type RawBuilder } from 'kysely';
+import type { MatchRules } from '../../ledger/own-books.ts';
 import { type Trx, rowOf } from '../../store/engine/database.ts';
 
 /**
@@ -14,8 +15,11 @@ const REACH = 9;
 export interface Scope {
   readonly trx: Trx;
   readonly merchantNo: string;
-  /** Most days between two entries of a match. */
-  readonly days: number;
+  readonly rules: MatchRules;
+  /** What the result follows from, besides the entries and decisions. */
+  readonly rulesHash: string;
+  readonly now: Date;
+  readonly runId: number | null;
   /** Whether every entry is matched again. */
   readonly isFull: boolean;
   /** The first day of own books, or `-infinity`. An entry before it counts only with one from it on. */
@@ -27,12 +31,22 @@ export const byPerson = (rule: RawBuilder<unknown>) =>
   sql<boolean>`coalesce(${rule} IN ('by-hand', 'write-off', 'apart'), false)`;
 export const BY_PERSON = byPerson(sql`rule`);
 
-export async function run(trx: Trx, ...statements: readonly RawBuilder<unknown>[]): Promise<void> {
-  for (const statement of statements) await statement.execute(trx);
+type Statements = RawBuilder<unknown> | readonly RawBuilder<unknown>[];
+
+export async function run(trx: Trx, ...statements: readonly Statements[]): Promise<void> {
+  for (const statement of statements.flat()) await statement.execute(trx);
 }
 
+/** Makes a table of this transaction, of which the planner knows how large it is. */
+export const temporary =
+  (name: string) =>
+  (...query: Parameters<typeof sql>): readonly RawBuilder<unknown>[] => [
+    sql`CREATE TEMPORARY TABLE ${sql.raw(name)} ON COMMIT DROP AS ${sql(...query)}`,
+    sql`ANALYZE ${sql.raw(name)}`,
+  ];
+
 /** Entries that may be in a match by their amount: from a few days before the first one on. */
-export const isInTime = ({ startsOn, days }: Scope, table: string): RawBuilder<boolean> =>
+export const isInTime = ({ startsOn, rules: { days } }: Scope, table: string): RawBuilder<boolean> =>
   sql`${sql.ref(table)}.day >= ${startsOn}::date - ${days}::int`;
 
 const ROW_TABLE = sql`
@@ -44,8 +58,7 @@ const ROW_TABLE = sql`
   ) ON COMMIT DROP`;
 
 /** The days whose entries are not those that were matched last. Own books of these days stay locked until the end. */
-const CHANGED_DAYS = ({ merchantNo, isFull }: Scope) => sql`
-  CREATE TEMPORARY TABLE bk_day ON COMMIT DROP AS
+const changedDays = ({ merchantNo, isFull }: Scope) => sql`
   WITH own AS MATERIALIZED (
     SELECT currency, day, matched_fingerprint, is_changed FROM book_day WHERE merchant_no = ${merchantNo} FOR UPDATE
   ), theirs AS (SELECT currency, day, fingerprint FROM day_entries WHERE merchant_no = ${merchantNo})
@@ -135,14 +148,13 @@ const allRows = (scope: Scope): RawBuilder<unknown>[] => [
   ledgerRows(
     scope,
     sql`(SELECT DISTINCT unnest(keys) AS batch_no FROM bk_row) AS named JOIN ledger_entry AS e ON e.batch_no = named.batch_no
-      AND e.booked_at < ${scope.startsOn}::date - ${scope.days}::int`,
+      AND e.booked_at < ${scope.startsOn}::date - ${scope.rules.days}::int`,
     sql`NOT ${BY_PERSON}`,
   ),
 ];
 
 /** Entries of the changed days that were matched and are no more: vanished, withdrawn, or before the start. */
-const GONE_ROWS = ({ merchantNo, isFull }: Scope) => sql`
-  CREATE TEMPORARY TABLE bk_gone ON COMMIT DROP AS
+const goneRows = ({ merchantNo, isFull }: Scope) => sql`
   SELECT known.* FROM book_match_entry AS known
   WHERE known.merchant_no = ${merchantNo} AND ${isFull ? TRUE : sql`(known.currency, known.day) IN (SELECT currency, day FROM bk_day)`}
     AND NOT EXISTS (SELECT FROM bk_row WHERE bk_row.batch_no = known.batch_no)
@@ -150,7 +162,6 @@ const GONE_ROWS = ({ merchantNo, isFull }: Scope) => sql`
 
 /** Matches of people with an entry that is gone, or is of another day, amount or account. */
 const UNDONE_BY_PERSON = sql`
-  CREATE TEMPORARY TABLE bk_undone ON COMMIT DROP AS
   SELECT match_id, bool_or(is_gone) AS is_gone FROM (
     SELECT match_id, true AS is_gone, rule FROM bk_gone UNION ALL SELECT match_id, false, rule FROM bk_row WHERE is_moved
   ) AS touched WHERE ${BY_PERSON} GROUP BY match_id`;
@@ -193,63 +204,59 @@ const linkedRows = (scope: Scope, after: number, isFollowed: RawBuilder<unknown>
 
 /** Follows the changed entries behind a row, until they lead to no other one. */
 async function follow(scope: Scope, from: number): Promise<void> {
-  const lastRow = async (): Promise<number> =>
-    (await rowOf(scope.trx)<{ last: number }>`SELECT coalesce(max(id), 0) AS last FROM bk_row`).last;
-  let [after, last, isFollowed] = [from, await lastRow(), sql`is_changed`];
+  let [after, last, isFollowed] = [from, await lastRow(scope.trx), sql`is_changed`];
   do {
-    await run(scope.trx, ...linkedRows(scope, after, isFollowed));
-    [after, last, isFollowed] = [last, await lastRow(), TRUE];
+    await run(scope.trx, linkedRows(scope, after, isFollowed));
+    [after, last, isFollowed] = [last, await lastRow(scope.trx), TRUE];
   } while (last > after);
 }
 
+const lastRow = async (trx: Trx): Promise<number> =>
+  (await rowOf(trx)<{ last: number }>`SELECT coalesce(max(id), 0) AS last FROM bk_row`).last;
+
 /** The days on which an entry changed, came or went. */
 const TOUCHED = sql`
-  CREATE TEMPORARY TABLE bk_touch ON COMMIT DROP AS
   SELECT currency, day FROM bk_day UNION SELECT currency, day FROM bk_gone UNION SELECT currency, day FROM bk_row
   UNION SELECT known_currency, known_day FROM bk_row WHERE is_known`;
 
 /** The days that are at most so far from these. */
-const spans = (name: string, width: number): RawBuilder<unknown> => sql`
-  CREATE TEMPORARY TABLE ${sql.raw(name)} ON COMMIT DROP AS
+const spans = (width: number): RawBuilder<unknown> => sql`
   SELECT currency, lower(span) AS first, upper(span) - 1 AS last FROM (
     SELECT currency, unnest(range_agg(daterange(day - ${width}::int, day + ${width}::int, '[]'))) AS span FROM bk_touch GROUP BY currency
   ) AS spans`;
 
 /** Loads the entries to match. Returns false, and loads none, where no day changed. On the days of `bk_zone` their matches may change. */
 export async function loadRows(scope: Scope): Promise<boolean> {
-  const { trx, days, isFull } = scope;
-  await run(trx, CHANGED_DAYS(scope));
+  const { trx, rules, isFull } = scope;
+  await run(trx, temporary('bk_day')`${changedDays(scope)}`, ROW_TABLE);
   const { isChanged } = await rowOf(trx)<{
     isChanged: boolean;
   }>`SELECT EXISTS (SELECT FROM bk_day) AS "isChanged"`;
   if (!isChanged) return false;
-  await run(trx, ROW_TABLE);
-  if (isFull) await run(trx, ...allRows(scope), sql`ANALYZE bk_row`);
-  else
+  if (!isFull)
     await run(
       trx,
       sql`CREATE UNIQUE INDEX ON bk_row (batch_no)`,
       sql`CREATE UNIQUE INDEX ON bk_row (book_entry_id)`,
-      sql`ANALYZE bk_day`,
-      ...rowsOn(scope, sql`bk_day`),
-      sql`ANALYZE bk_row`,
     );
-  await run(trx, GONE_ROWS(scope), UNDONE_BY_PERSON);
+  await run(trx, isFull ? allRows(scope) : rowsOn(scope, sql`bk_day`), sql`ANALYZE bk_row`);
+  await run(trx, temporary('bk_gone')`${goneRows(scope)}`, temporary('bk_undone')`${UNDONE_BY_PERSON}`);
   if (!isFull) {
-    await run(trx, sql`DELETE FROM bk_row WHERE NOT is_changed`, sql`ANALYZE bk_row`, sql`ANALYZE bk_gone`);
+    await run(trx, sql`DELETE FROM bk_row WHERE NOT is_changed`, sql`ANALYZE bk_row`);
     await follow(scope, 0);
   }
-  await run(trx, TOUCHED, sql`ANALYZE bk_touch`);
+  await run(trx, temporary('bk_touch')`${TOUCHED}`);
   if (!isFull) {
-    await run(trx, spans('bk_zone', REACH * days), spans('bk_around', 2 * REACH * days));
-    const { last } = await rowOf(trx)<{ last: number }>`SELECT coalesce(max(id), 0) AS last FROM bk_row`;
-    await run(trx, sql`ANALYZE bk_around`, ...rowsAround(scope));
+    await run(
+      trx,
+      temporary('bk_zone')`${spans(REACH * rules.days)}`,
+      temporary('bk_around')`${spans(2 * REACH * rules.days)}`,
+    );
+    const last = await lastRow(trx);
+    await run(trx, rowsAround(scope));
     await follow(scope, last);
   }
-  await run(
-    trx,
-    sql`UPDATE bk_row SET rule = NULL WHERE match_id IN (SELECT match_id FROM bk_undone)`,
-    sql`ANALYZE bk_row`,
-  );
+  const isUndone = sql`match_id IN (SELECT match_id FROM bk_undone)`;
+  await run(trx, sql`UPDATE bk_row SET rule = NULL WHERE ${isUndone}`, sql`ANALYZE bk_row`);
   return true;
 }
