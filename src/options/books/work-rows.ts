@@ -16,7 +16,7 @@ export interface Scope {
   readonly trx: Trx;
   readonly merchantNo: string;
   readonly rules: MatchRules;
-  /** What the result follows from, besides the entries and decisions. */
+  /** The rules and the start as one text: other ones match everything again. */
   readonly rulesHash: string;
   readonly now: Date;
   readonly runId: number | null;
