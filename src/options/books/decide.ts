@@ -65,6 +65,8 @@ export async function decide(deciding: Deciding, decision: Decision): Promise<De
     if (decision.step === 'assign') return assign(work, decision);
     const decided = await change(work, decision);
     await matchIn(trx, { merchantNo, rules: settings.books, now });
+    // An entry of it may have changed since the last matching: then there is nothing to decide on any more.
+    if (decided.match !== null) await matchOf(trx, decided.match.id);
     return decided;
   });
 }
@@ -128,7 +130,7 @@ async function matchByHand(
       audit_event_id) OVERRIDING SYSTEM VALUE
     VALUES (${id}, ${merchantNo}, ${currency}, ${rule}, ${ledger}::numeric, ${difference}::numeric, ${isEqual ? null : type}, ${completeOn}::date,
       ${deciding.now}, ${isAbove(ledger) || isAbove(own)}, ${eventId})`;
-  await rowsOf(trx)`UPDATE book_match_entry AS entry SET match_id = ${id}, rule = ${rule}, named = NULL
+  await rowsOf(trx)`UPDATE book_match_entry AS entry SET match_id = ${id}, rule = ${rule}
     WHERE ${isNamed(merchantNo, entries)}`;
   return { entries: await touch(work, id), match: await matchOf(trx, id) };
 }
@@ -146,8 +148,9 @@ async function openOf({ trx, merchantNo }: Work, { ledger, own }: Named): Promis
   refuseIf(asked.length > DECIDED_MAX, `a decision takes at most ${DECIDED_MAX} entries; make it in parts.`);
   const found = await rowsOf(trx)<Found>`
     SELECT ${ENTRY}, entry.amount, entry.match_id AS "matchId", entry.rule,
-      CASE WHEN entry.batch_no IS NULL THEN own.withdrawn_import_id IS NOT NULL OR (own.amount, own.day) <> (entry.amount, entry.day)
-        ELSE ledger.vanished_at IS NOT NULL OR coalesce(ledger.credit, -ledger.debit) <> entry.amount END AS "isChanged"
+      CASE WHEN entry.batch_no IS NULL THEN own.withdrawn_import_id IS NOT NULL ELSE ledger.vanished_at IS NOT NULL END
+        OR (entry.amount, entry.day, entry.currency) <> (coalesce(own.amount, ledger.credit, -ledger.debit),
+          coalesce(own.day, ledger.booked_at::date), coalesce(own.currency, ledger.currency)) AS "isChanged"
     FROM book_match_entry AS entry ${ENTRY_ROWS}
     WHERE ${isNamed(merchantNo, { ledger, own })}`;
   for (const { side, number, book } of asked) {

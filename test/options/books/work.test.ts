@@ -161,6 +161,37 @@ test('an entry that changed since it was matched last is not decided on', async 
   );
 });
 
+test.each([
+  ['an entry of the ledger on another day', '1 7 10', 'CNY', writeLedger],
+  ['an entry of the ledger of another account', '1 0 10', 'USD', writeLedger],
+  ['an own entry of another account', '1 30 10', 'USD', writeBook],
+])('%s is not decided on before it is matched again', async (_, text, currency, write) => {
+  await given(['1 0 10'], ['1 30 10']);
+  await write(database.db, [{ ...entry(text), currency }]);
+  expect(await refused('accept', ...ofM1, '--ledger', '1', '--own', '1')).toContain('has changed');
+});
+
+test('a match whose entries changed is not approved or set apart: the next matching undoes it', async () => {
+  await given(['1 0 2000', '2 0 10'], ['1 30 2000', '2 0 10']);
+  const { id: apart } = await database.db.selectFrom('book_match').select('id').executeTakeFirstOrThrow();
+  const waiting = idOf(await done('accept', ...ofM1, '--ledger', '1', '--own', '1'));
+  const before = await stateOf(database.db);
+  await writeLedger(database.db, [entry('1 0 2001'), entry('2 0 11')]);
+  expect(await refused('approve', waiting, '--by', 'Grace')).toContain('matched anew');
+  expect(await refused('undo', String(apart), '--note', 'x')).toContain('matched anew');
+  expect(await stateOf(database.db)).toEqual(before);
+});
+
+test('an entry that an own one named, and no longer names, is free even as a person matches that one', async () => {
+  await given(['1 0 10', '9 30 9'], ['1 0 8 1', '2 0 10']);
+  await writeBook(database.db, [entry('1 0 8')]);
+  await done('accept', ...ofM1, '--ledger', '9', '--own', '1', '--type', 'other');
+  expect((await stateOf(database.db)).matches).toEqual([
+    'by-hand 1 other 2026-03-31: L9 B1',
+    'same-day 0 - 2026-03-01: L1 B2',
+  ]);
+});
+
 test('an entry without a counterpart is written off for a reason; once it changes, it is open again', async () => {
   await given([], ['4 0 7']);
   expect((await books('writeoff', ...ofM1, '--own', '4', '--type', 'error')).code).toBe(2);
