@@ -149,7 +149,7 @@ async function openOf({ trx, merchantNo }: Work, { ledger, own }: Named): Promis
   const found = await rowsOf(trx)<Found>`
     SELECT ${ENTRY}, entry.amount, entry.match_id AS "matchId", entry.rule,
       CASE WHEN entry.batch_no IS NULL THEN own.withdrawn_import_id IS NOT NULL ELSE ledger.vanished_at IS NOT NULL END
-        OR (entry.amount, entry.day, entry.currency) <> (coalesce(own.amount, ledger.credit, -ledger.debit),
+        OR (entry.amount, entry.day, entry.currency) IS DISTINCT FROM (coalesce(own.amount, ledger.credit, -ledger.debit),
           coalesce(own.day, ledger.booked_at::date), coalesce(own.currency, ledger.currency)) AS "isChanged"
     FROM book_match_entry AS entry ${ENTRY_ROWS}
     WHERE ${isNamed(merchantNo, { ledger, own })}`;

@@ -53,8 +53,7 @@ export async function matchIn(trx: Trx, request: MatchRequest): Promise<MatchRep
 /** Whether other rules are in use than those of the last matching, or there was none. */
 async function needsAll(trx: Trx, merchantNo: string, rulesHash: string): Promise<boolean> {
   const { isNew } = await rowOf(trx)<{ isNew: boolean }>`
-    SELECT NOT EXISTS (SELECT FROM book_match_entry WHERE merchant_no = ${merchantNo})
-      OR EXISTS (SELECT FROM book_day WHERE merchant_no = ${merchantNo} AND matched_rules <> hashtextextended(${rulesHash}, 0)) AS "isNew"`;
+    SELECT coalesce(bool_or(matched_rules <> hashtextextended(${rulesHash}, 0)), true) AS "isNew" FROM book_day WHERE merchant_no = ${merchantNo}`;
   return isNew;
 }
 

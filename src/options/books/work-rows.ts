@@ -124,8 +124,9 @@ const rowsOn = (scope: Scope, spans: RawBuilder<unknown>, where = TRUE): RawBuil
 /** Entries as they were matched last, on days that did not change. What references and people join is in no other rule. */
 const rowsAround = (scope: Scope): RawBuilder<unknown>[] => {
   const { merchantNo, startsOn } = scope;
-  const isFree = sql`known.named IS NULL AND known.rule IS DISTINCT FROM 'reference' AND NOT ${BY_PERSON} AND ${isInTime(scope, 'e')}`;
-  const before = sql`(SELECT currency, first, least(last, ${startsOn}::date - 1) AS last FROM bk_around WHERE first < ${startsOn}::date)`;
+  const isFree = sql`known.named IS NULL AND known.rule IS DISTINCT FROM 'reference' AND NOT ${BY_PERSON}`;
+  const before = sql`(SELECT currency, greatest(first, ${startsOn}::date - ${scope.rules.days}::int) AS first, least(last, ${startsOn}::date - 1) AS last
+    FROM bk_around WHERE first < ${startsOn}::date)`;
   const around = sql`merchant_no = ${merchantNo} AND currency = span.currency AND day BETWEEN span.first AND span.last
     AND named IS NULL AND rule IS DISTINCT FROM 'reference' AND NOT ${BY_PERSON}`;
   return [
