@@ -1,6 +1,7 @@
 /** Merchants' own books, as settings, options and reports know them: the rules of matching, and its figures. */
 import type { AccountFilter } from './account-filter.ts';
 import type { Account, BusinessDay } from './entry.ts';
+import { addAmounts, subtractAmounts } from './money.ts';
 
 /** The rules by which entries of own books are matched with the ledger's, in the order in which they are tried. */
 export const MATCH_RULES = ['reference', 'same-day', 'near-day', 'sum', 'tolerance'] as const;
@@ -81,6 +82,14 @@ export interface MatchEntry {
   readonly amount: string;
   readonly reference: string;
   readonly type: string;
+}
+
+/** What entries add up to on each side, and the ledger's sum less the book's. */
+export function sumsOfSides(entries: readonly Pick<MatchEntry, 'side' | 'amount'>[]) {
+  const sumOf = (side: MatchEntry['side']): string =>
+    entries.reduce((sum, one) => (one.side === side ? addAmounts(sum, one.amount) : sum), '0');
+  const [ledger, book] = [sumOf('ledger'), sumOf('book')];
+  return { ledger, book, difference: subtractAmounts(ledger, book) };
 }
 
 /** Entries that may be one and the same, where more than one answer is possible or a person has to decide. */

@@ -22,13 +22,6 @@ Examples:
   daybook books report --month 2026-03 --merchant M1
   daybook books report --month 2026-03 --merchant M1 --csv > march.csv`;
 
-interface ReportFlags {
-  readonly month: string;
-  readonly merchant: string;
-  readonly currency: readonly string[];
-  readonly csv?: boolean;
-}
-
 export function booksCommand(books: Command): void {
   addImportCommands(books);
   addMatchCommand(books);
@@ -47,8 +40,23 @@ export function booksCommand(books: Command): void {
 }
 
 type Row = BookFigures & Account;
+type Flags = Readonly<Record<'month' | 'merchant', string>> & {
+  readonly currency: readonly string[];
+  readonly csv?: boolean;
+};
 
-async function report(flags: ReportFlags, self: Command): Promise<void> {
+const COLUMNS = { merchant_no: 'merchantNo', currency: 'currency', day: 'day', ...BOOK_FIGURES } as const;
+const SHOWN = {
+  ...{ currency: ({ currency }: Row) => currency, day: ({ day }: Row) => day },
+  ...Object.fromEntries(
+    Object.entries(BOOK_FIGURES).map(([name, key]) => [
+      `>${name.replaceAll('_', ' ')}`,
+      (row: Row) => grouped(row[key]),
+    ]),
+  ),
+};
+
+async function report(flags: Flags, self: Command): Promise<void> {
   const month = monthFlag(flags.month, '--month ');
   const merchantNo = merchantNoFlag('--merchant', flags.merchant);
   const currencies = currenciesOf(flags);
@@ -62,27 +70,14 @@ async function report(flags: ReportFlags, self: Command): Promise<void> {
       for (const figures of await bookFigures(db, { merchantNo, currency }, month.from, month.to))
         rows.push({ merchantNo, currency, ...figures });
     if (flags.csv === true) {
-      const cells = rows.map((row) => CSV_COLUMNS.map(([, key]) => row[key]));
-      process.stdout.write(csvText([CSV_COLUMNS.map(([name]) => name), ...cells]));
+      const cells = rows.map((row) => Object.values(COLUMNS).map((key) => row[key]));
+      process.stdout.write(csvText([Object.keys(COLUMNS), ...cells]));
       return null;
     }
     const none = `${merchantNo} has no entry of own books or of the ledger in ${month.name} that was matched`;
     const changed = accounts.filter(({ isChanged }) => isChanged).map(({ currency }) => currency);
     const warning = `\nown books in ${changed.join(', ')} changed since they were matched: \`daybook books match\` takes that in`;
-    const table = rows.length === 0 ? none : longTable(rows, COLUMNS);
+    const table = rows.length === 0 ? none : longTable(rows, SHOWN);
     return { document: rows, text: lines(table, changed.length > 0 && warning) };
   });
 }
-
-const FIGURES = Object.entries(BOOK_FIGURES);
-const CSV_COLUMNS = Object.entries({
-  merchant_no: 'merchantNo',
-  currency: 'currency',
-  day: 'day',
-  ...BOOK_FIGURES,
-} as const);
-const figureOf = (key: keyof BookFigures) => (row: Row) => grouped(row[key]);
-const COLUMNS = {
-  ...{ currency: ({ currency }: Row) => currency, day: ({ day }: Row) => day },
-  ...Object.fromEntries(FIGURES.map(([name, key]) => [`>${name.replaceAll('_', ' ')}`, figureOf(key)])),
-};

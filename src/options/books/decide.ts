@@ -6,7 +6,9 @@ import { sql, type RawBuilder } from 'kysely';
 import { dayOf } from '../../ledger/business-day.ts';
 import { EXIT, ExpectedError } from '../../ledger/ending.ts';
 import type { Account } from '../../ledger/entry.ts';
-import { addAmounts, compareAmounts, moneyText, subtractAmounts } from '../../ledger/money.ts';
+import { compareAmounts, moneyText } from '../../ledger/money.ts';
+import { sumsOfSides, type DecidedMatch, type Decision, type MatchEntry } from '../../ledger/own-books.ts';
+import type { Decided, Named } from '../../ledger/own-books.ts';
 import { isSamePerson } from '../../ledger/text.ts';
 import { assignmentProblem } from '../../run/operators.ts';
 import { recordAuditEvent, type Assignment } from '../../store/audit.ts';
@@ -14,7 +16,6 @@ import { arrayLiteral, rowOf, rowsOf, type Db, type Trx } from '../../store/engi
 import { matchIn } from './match.ts';
 import { ENTRY, ENTRY_ROWS, lockBooks, MATCH } from './open.ts';
 import { answerEntries } from './proposals.ts';
-import type { Decided, DecidedMatch, Decision, MatchEntry, Named } from '../../ledger/own-books.ts';
 import type { Deciding } from '../option.ts';
 
 /** Most entries of one decision. */
@@ -63,7 +64,7 @@ export async function decide(deciding: Deciding, decision: Decision): Promise<De
     };
     const work = { trx, deciding, merchantNo, record };
     if (decision.step === 'assign') return assign(work, decision);
-    const decided = await change(work, decision);
+    const decided = 'id' in decision ? await changeMatch(work, decision) : await matchByHand(work, decision);
     await matchIn(trx, { merchantNo, rules: settings.books, now });
     // An entry of it may have changed since the last matching: then there is nothing to decide on any more.
     if (decided.match !== null) await matchOf(trx, decided.match.id);
@@ -72,46 +73,46 @@ export async function decide(deciding: Deciding, decision: Decision): Promise<De
 }
 
 function assertWords(decision: Decision, note: string | null): void {
-  const [isWriteOff, isUndo] = [decision.step === 'writeoff', decision.step === 'undo'];
+  const { step } = decision;
   const type = 'type' in decision ? decision.type : null;
+  const lacksNote = note === null && (step === 'writeoff' || step === 'undo');
   refuseIf((note ?? '').length > NOTE_MAX, `a note has at most ${NOTE_MAX} characters; shorten it.`);
-  refuseIf((isWriteOff || isUndo) && note === null, 'the reason is missing; say why, in the note.');
-  refuseIf(isWriteOff && type === null, 'the type is missing; say what is written off, for example error.');
+  refuseIf(lacksNote, 'the reason is missing; say why, in the note.');
+  const lacksType = type === null && step === 'writeoff';
+  refuseIf(lacksType, 'the type is missing; say what is written off, for example error.');
   const isType = type === null || TYPE.test(type);
   refuseIf(!isType, 'a type has up to 50 letters and digits; shorten it, like fee.');
 }
 
-async function change(work: Work, decision: Exclude<Decision, { step: 'assign' }>): Promise<Decided> {
-  if ('id' in decision) return changeMatch(work, decision.id, decision.step === 'approve');
-  if (decision.step !== 'accept')
-    return matchByHand(work, decision.entries, decision.type, decision.step === 'writeoff');
-  const { trx, merchantNo, deciding } = work;
-  const answer = await answerEntries(trx, merchantNo, decision.answer, deciding.settings.books);
-  if (answer !== null) return matchByHand(work, answer.entries, decision.type ?? answer.type, false);
+type Step<Name extends Decision['step']> = Extract<Decision, { step: Name }>;
+type ByHand = Extract<Decision, { type: unknown }>;
+
+/** The entries that are named or that the answer has, and the type of their difference. */
+async function chosen({ trx, deciding }: Work, decision: ByHand) {
+  if (decision.step !== 'accept') return decision;
+  const { merchantNo, answer, type } = decision;
+  const found = await answerEntries(trx, merchantNo, answer, deciding.settings.books);
+  if (found !== null) return { entries: found.entries, type: type ?? found.type };
   throw new DecisionRefused(
-    `${decision.answer} is no answer now: its entries are matched or have changed; choose from the proposals of now.`,
+    `${answer} is no answer now: its entries are matched or have changed; choose from the proposals of now.`,
   );
 }
 
-async function matchByHand(
-  work: Work,
-  entries: Named,
-  type: string | null,
-  isWriteOff: boolean,
-): Promise<Decided> {
+async function matchByHand(work: Work, decision: ByHand): Promise<Decided> {
   const { trx, deciding, merchantNo } = work;
+  const { entries, type } = await chosen(work, decision);
   const found = await openOf(work, entries);
-  const { currency } = found[0]!;
-  const [ledger, own] = [sumOf(found, 'ledger'), sumOf(found, 'book')];
-  const difference = subtractAmounts(ledger, own);
+  const { currency, side } = found[0]!;
+  const { ledger, book, difference } = sumsOfSides(found);
   const isEqual = compareAmounts(difference, '0') === 0;
-  const isOneSided = found.every(({ side }) => side === found[0]!.side);
-  const [there, here, rest] = [ledger, own, difference].map((amount) => moneyText(amount, currency));
+  const isWriteOff = decision.step === 'writeoff';
+  const rule = isWriteOff ? 'write-off' : 'by-hand';
   const isMixed = found.some((one) => one.currency !== currency);
   refuseIf(isMixed, 'the entries are in several currencies; decide on one currency at a time.');
   refuseIf(isWriteOff && isEqual, 'the sums agree: there is nothing to write off; match the entries.');
-  const lacksSide = isOneSided && !isWriteOff;
+  const lacksSide = !isWriteOff && found.every((one) => one.side === side);
   refuseIf(lacksSide, 'a match needs entries of both sides; write off what has no counterpart.');
+  const [there, here, rest] = [ledger, book, difference].map((amount) => moneyText(amount, currency));
   refuseIf(
     !isEqual && type === null,
     `the ledger has ${there} and the book ${here}: give the type of the difference of ${rest}, for example fee.`,
@@ -119,30 +120,29 @@ async function matchByHand(
   const limit = deciding.settings.books.approvalAbove.get(currency);
   const isAbove = (sum: string): boolean =>
     limit !== undefined && compareAmounts(sum.replace('-', ''), limit) > 0;
-  const rule = isWriteOff ? 'write-off' : 'by-hand';
   const { id } = await rowOf(trx)<{ id: number }>`SELECT nextval('book_match_id_seq') AS id`;
   // Of a match that was taken back, the rest is free again.
   for (const one of new Set(found.flatMap(({ matchId }) => matchId ?? []))) await release(work, one);
   const eventId = await work.record(`match ${id}`);
-  const [completeOn] = found.map(({ day }) => day).toSorted((a, b) => b.localeCompare(a));
+  const completeOn = found
+    .map(({ day }) => day)
+    .toSorted()
+    .at(-1);
   await rowsOf(trx)`
     INSERT INTO book_match (id, merchant_no, currency, rule, ledger_amount, difference, difference_type, complete_on, made_at, waits_for_approval,
       audit_event_id) OVERRIDING SYSTEM VALUE
-    VALUES (${id}, ${merchantNo}, ${currency}, ${rule}, ${ledger}::numeric, ${difference}::numeric, ${isEqual ? null : type}, ${completeOn}::date,
-      ${deciding.now}, ${isAbove(ledger) || isAbove(own)}, ${eventId})`;
+    VALUES (${id}, ${merchantNo}, ${currency}, ${rule}, ${ledger}::numeric, ${difference}::numeric,
+      ${isEqual ? null : type}, ${completeOn}::date, ${deciding.now}, ${isAbove(ledger) || isAbove(book)}, ${eventId})`;
   await rowsOf(trx)`UPDATE book_match_entry AS entry SET match_id = ${id}, rule = ${rule}
     WHERE ${isNamed(merchantNo, entries)}`;
   return { entries: await touch(work, id), match: await matchOf(trx, id) };
 }
 
-const sumOf = (found: readonly Found[], side: Found['side']): string =>
-  found.reduce((sum, one) => (one.side === side ? addAmounts(sum, one.amount) : sum), '0');
-
 /** The named entries. Throws `DecisionRefused` where one is unknown, matched, or not what was matched last. */
 async function openOf({ trx, merchantNo }: Work, { ledger, own }: Named): Promise<Found[]> {
   const asked = [
     ...ledger.map((number) => ({ side: 'ledger', number, book: null })),
-    ...own.map(({ number, book }) => ({ side: 'book', number, book })),
+    ...own.map((one) => ({ side: 'book', ...one })),
   ];
   refuseIf(asked.length === 0, 'no entry is named; name batch numbers or own numbers.');
   refuseIf(asked.length > DECIDED_MAX, `a decision takes at most ${DECIDED_MAX} entries; make it in parts.`);
@@ -188,9 +188,10 @@ async function matchOf(db: Db, id: number, merchantNo: string | null = null): Pr
  * Approves or takes back. Entries of a match by hand are free for the rules then. Those of a rule's stay apart: no rule matches them
  * until a person does, or takes this back, too.
  */
-async function changeMatch(work: Work, id: number, isApproval: boolean): Promise<Decided> {
+async function changeMatch(work: Work, { step, id }: Step<'undo' | 'approve'>): Promise<Decided> {
   const { trx, deciding } = work;
   const { rule, by, waitsForApproval } = await matchOf(trx, id);
+  const isApproval = step === 'approve';
   refuseIf(isApproval && (!waitsForApproval || rule === 'apart'), `match ${id} does not wait for approval.`);
   refuseIf(
     isApproval && isSamePerson(by ?? '', deciding.by),
@@ -201,14 +202,11 @@ async function changeMatch(work: Work, id: number, isApproval: boolean): Promise
   const change = isApproval
     ? sql`waits_for_approval = false, approved_event_id = ${eventId}`
     : sql`rule = 'apart', difference = 0, difference_type = NULL, waits_for_approval = true, audit_event_id = ${eventId}`;
-  await sql`UPDATE book_match SET ${change} WHERE id = ${id}`.execute(trx);
-  if (!isApproval) await sql`UPDATE book_match_entry SET rule = 'apart' WHERE match_id = ${id}`.execute(trx);
+  await rowsOf(trx)`UPDATE book_match SET ${change} WHERE id = ${id}`;
   return { entries: await touch(work, id), match: await matchOf(trx, id) };
 }
 
-type Assigned = Extract<Decision, { step: 'assign' }>;
-
-async function assign(work: Work, { entries, to, due }: Assigned): Promise<Decided> {
+async function assign(work: Work, { entries, to, due }: Step<'assign'>): Promise<Decided> {
   const { now, zone, by, settings } = work.deciding;
   const [today, { roles }] = [dayOf(now.getTime(), zone), settings.access];
   const wrong = assignmentProblem({ to, due }, { merchantNo: work.merchantNo, roles, today });
@@ -222,17 +220,17 @@ async function assign(work: Work, { entries, to, due }: Assigned): Promise<Decid
 /** Deletes the match. Its entries, so many, are free for the rules again. */
 async function release(work: Work, id: number): Promise<number> {
   const entries = await touch(work, id);
-  await sql`UPDATE book_match_entry SET match_id = NULL, rule = NULL WHERE match_id = ${id}`.execute(
-    work.trx,
-  );
-  await sql`DELETE FROM book_match WHERE id = ${id}`.execute(work.trx);
+  await rowsOf(work.trx)`UPDATE book_match_entry SET match_id = NULL, rule = NULL WHERE match_id = ${id}`;
+  await rowsOf(work.trx)`DELETE FROM book_match WHERE id = ${id}`;
   return entries;
 }
 
-/** The next matching takes in what was decided about the entries of the match. Returns how many they are. */
+/** The entries of the match have its rule, and the next matching takes them in. Returns how many they are. */
 async function touch({ trx, merchantNo }: Work, id: number): Promise<number> {
-  await sql`UPDATE book_day SET is_changed = true WHERE merchant_no = ${merchantNo}
-    AND (currency, day) IN (SELECT currency, day FROM book_match_entry WHERE match_id = ${id})`.execute(trx);
-  const touched = sql`UPDATE book_match_entry SET version = 0 WHERE match_id = ${id} RETURNING 1`;
-  return (await touched.execute(trx)).rows.length;
+  await rowsOf(trx)`UPDATE book_day SET is_changed = true WHERE merchant_no = ${merchantNo}
+    AND (currency, day) IN (SELECT currency, day FROM book_match_entry WHERE match_id = ${id})`;
+  const touched = await rowsOf(trx)`
+    UPDATE book_match_entry AS entry SET version = 0, rule = made.rule FROM book_match AS made
+    WHERE made.id = ${id} AND entry.match_id = made.id RETURNING 1`;
+  return touched.length;
 }

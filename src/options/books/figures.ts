@@ -26,16 +26,3 @@ export async function bookFigures(
     throw new Error(`${merchantNo} ${currency} ${figures.day}: the figures do not explain the difference`);
   });
 }
-
-export interface MatchedByRule {
-  readonly rule: string;
-  readonly matches: number;
-  readonly entries: number;
-}
-
-/** How much is matched by each rule and by people. It counts every match. */
-export const matchedByRule = (db: Db, merchantNo: string): Promise<MatchedByRule[]> => rowsOf(
-  db,
-)<MatchedByRule>`
-  SELECT rule, count(DISTINCT match_id)::int AS matches, count(*)::int AS entries
-  FROM book_match_entry WHERE merchant_no = ${merchantNo} AND match_id IS NOT NULL GROUP BY rule`;

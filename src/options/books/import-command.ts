@@ -19,10 +19,12 @@ import {
   unknownMerchant,
   withPageFlags,
   type PageFlags,
+  type RangeFlags,
 } from '../../cli/flags.ts';
 import { inputText } from '../../cli/input-file.ts';
 import { createProgressLine } from '../../cli/output/progress-line.ts';
 import { counted, line, lines, nextLine, type Times } from '../../cli/output/text.ts';
+import type { Chosen } from '../../ledger/account-filter.ts';
 import { EXIT, UsageError } from '../../run/verdict/exit-codes.ts';
 import { ofMerchants } from '../../store/account-filter.ts';
 import { rowsOf } from '../../store/engine/database.ts';
@@ -62,18 +64,16 @@ export function addImportCommands(books: Command): void {
     .option('--dry-run', 'only say what would change')
     .addHelpText('after', HELP)
     .action(importBooks);
-  addList(books.command('list'), 'import', IMPORTS).description(
+  addList(books.command('list'), IMPORTS).description(
     'imports of own books, newest first: which days they cover, and what they changed',
   );
-  addList(books.command('unreadable'), 'import:line', UNREADABLE)
+  addList(books.command('unreadable'), UNREADABLE)
     .description('rows of own books that could not be read, as they came')
     .option('--all', 'those too that a later import answered')
     .addHelpText('after', ANSWERED);
 }
 
-type ImportFlags = Readonly<Record<'map', string> & Partial<Record<'from' | 'to', string>>> & {
-  readonly dryRun?: boolean;
-};
+type ImportFlags = { readonly map: string; readonly dryRun?: boolean } & Pick<RangeFlags, 'from' | 'to'>;
 
 async function importBooks(path: string | undefined, flags: ImportFlags, self: Command): Promise<void> {
   const mapping = readMapping(inputText(flags.map, MAPPING_BYTES_MAX), flags.map);
@@ -141,41 +141,36 @@ function reportText(report: ImportReport & Imported & { readonly dryRun: boolean
 }
 
 interface Listing<Row> {
+  /** Its columns that say where a row stands. */
+  readonly place: readonly (string & keyof Row)[];
   readonly noun: string;
   readonly none: string;
-  /** `after` has the numbers of the last row before, or is empty. */
-  readonly query: (
-    after: readonly string[],
-    isOfMerchants: RawBuilder<boolean>,
-    isAll: boolean,
-  ) => RawBuilder<Row>;
-  readonly placeOf: (row: Row) => string;
+  /** `after` has the place of the last row before, or is empty. */
+  readonly query: (after: readonly string[], merchants: Chosen, isAll: boolean) => RawBuilder<Row>;
   readonly textOf: (row: Row, times: Times) => string;
 }
 
 const IMPORTS: Listing<Imported & { readonly import: number; readonly at: Date; readonly by: string }> = {
-  ...{ noun: 'import', none: 'no own book is imported' },
-  query: ([before = null], isOfMerchants) => sql`
+  ...{ place: ['import'], noun: 'import', none: 'no own book is imported' },
+  query: ([before = null], merchants) => sql`
     SELECT import.id AS import, merchant_no AS "merchantNo", book, source, at, by_whom AS by, first_day AS "firstDay",
       last_day AS "lastDay", rows_read AS "rowsRead", added, changed, returned, withdrawn, unreadable,
       (SELECT count(*) FROM book_unreadable WHERE import_id = import.id AND answered_import_id IS NULL) AS open
     FROM book_import AS import JOIN audit_event ON audit_event.id = audit_event_id
-    WHERE ${isOfMerchants} AND (${before === null} OR import.id < ${before}::bigint) ORDER BY import.id DESC`,
-  placeOf: (row) => String(row.import),
+    WHERE ${ofMerchants(merchants)} AND (${before === null} OR import.id < ${before}::bigint) ORDER BY import.id DESC`,
   textOf: (row, times) =>
     lines(line`${row.import}: ${times.at(row.at)} by ${row.by}: ${importedText(row)}`, coverText(row)),
 };
 
-const UNREADABLE: Listing<
-  UnreadableRow & Named & { readonly import: number; readonly answeredBy: number | null }
-> = {
-  ...{ noun: 'row', none: 'no row is unreadable' },
-  query: ([importId = null, row = null], isOfMerchants, isAll) => sql`
+type Unreadable = UnreadableRow & Named & { readonly import: number; readonly answeredBy: number | null };
+
+const UNREADABLE: Listing<Unreadable> = {
+  ...{ place: ['import', 'line'], noun: 'row', none: 'no row is unreadable' },
+  query: ([importId = null, row = null], merchants, isAll) => sql`
     SELECT import.id AS import, line, merchant_no AS "merchantNo", book, source, number, reason, raw, answered_import_id AS "answeredBy"
     FROM book_unreadable JOIN book_import AS import ON import.id = import_id
-    WHERE ${isOfMerchants} AND (${isAll} OR answered_import_id IS NULL)
+    WHERE ${ofMerchants(merchants)} AND (${isAll} OR answered_import_id IS NULL)
       AND (${row === null} OR (import_id, line) > (${importId}::bigint, ${row}::bigint)) ORDER BY import_id, line`,
-  placeOf: (row) => `${row.import}:${row.line}`,
   textOf: (row) =>
     lines(
       line`${row.import}:${row.line} of ${row.source} for the book ${row.book} of ${row.merchantNo}: ${row.reason}`,
@@ -186,19 +181,18 @@ const UNREADABLE: Listing<
 
 type ListFlags = PageFlags & { readonly merchant: readonly string[]; readonly all?: boolean };
 
-function addList<Row>(command: Command, place: string, listing: Listing<Row>): Command {
-  const { noun, none, query, placeOf, textOf } = listing;
+function addList<Row>(command: Command, { place, noun, none, query, textOf }: Listing<Row>): Command {
+  const name = place.join(':');
   command.option('--merchant <no>', 'only this merchant (may be repeated)', collect, []);
-  return withPageFlags(command, place).action(async (flags: ListFlags, self: Command) => {
+  return withPageFlags(command, name).action(async (flags: ListFlags, self: Command) => {
     const page = pageOf(flags, self.optsWithGlobals<GlobalFlags>().json === true);
-    const after = page.after?.split(':') ?? [];
-    const isPlace =
-      after.length === place.split(':').length && after.every((part) => /^\d{1,15}$/.test(part));
-    if (page.after !== undefined && !isPlace)
-      throw new UsageError(`--after ${page.after} is no place; write ${place.toUpperCase()}.`);
-    const asked = query(after, ofMerchants(merchantsOf(flags)), flags.all === true);
+    const after = page.after?.split(':') ?? place.map(() => '0');
+    if (after.length !== place.length || after.some((part) => !/^\d{1,15}$/.test(part)))
+      throw new UsageError(`--after ${page.after} is no place; write ${name.toUpperCase()}.`);
+    const asked = query(page.after === undefined ? [] : after, merchantsOf(flags), flags.all === true);
     await answer(self, async ({ db, times }) => {
       const found = await rowsOf(db)<Row>`${asked} LIMIT ${page.limit === undefined ? null : page.limit + 1}`;
+      const placeOf = (row: Row): string => place.map((column) => row[column]).join(':');
       const { shown, next } = pageBehind(found, placeOf, { ...page, after: '' });
       const texts = shown.map((row) => textOf(row, times));
       const text = lines(...texts, times.note, nextLine(shown.length, noun, next));

@@ -7,13 +7,12 @@ import { thisHolder } from '../../host/process-identity.ts';
 import { MATCH_RULES } from '../../ledger/own-books.ts';
 import { messageOf } from '../../ledger/text.ts';
 import type { PlatformApp } from '../../run/app.ts';
+import { recordedJob, type RecordedWork } from '../../run/schedule/recorded-job.ts';
 import type { DueJob } from '../../run/schedule/due.ts';
 import type { JobReport } from '../../run/schedule/job.ts';
-import { EXIT, exitCodeOf, mostSevere, type ExitCode } from '../../run/verdict/exit-codes.ts';
-import { type Db, rowsOf } from '../../store/engine/database.ts';
-import { finishRun, startRun } from '../../store/runs.ts';
-import { matchedByRule, type MatchedByRule } from './figures.ts';
-import { matchBooks, type MatchReport, type MatchRequest } from './match.ts';
+import { EXIT, exitCodeOf, mostSevere } from '../../run/verdict/exit-codes.ts';
+import { arrayLiteral, type Db, rowsOf } from '../../store/engine/database.ts';
+import { matchBooks, type MatchRequest } from './match.ts';
 
 const HELP = `
 Only what changed since the last matching is matched again, with what is around it; --all matches every entry again, with the
@@ -26,9 +25,9 @@ Examples:
 
 const NEXT =
   '`daybook books unmatched` lists what is left, and `daybook books propose` what may belong together';
-const ORDER: readonly string[] = [...MATCH_RULES, 'by-hand', 'write-off', 'apart'];
+const ORDER = [...MATCH_RULES, 'by-hand', 'write-off', 'apart'];
 
-export function addMatchCommand(books: Command): void {
+export const addMatchCommand = (books: Command): Command =>
   books
     .command('match')
     .description('match own books with the ledger, by the rules in the settings')
@@ -36,45 +35,48 @@ export function addMatchCommand(books: Command): void {
     .option('--all', 'match every entry again')
     .addHelpText('after', HELP)
     .action(matchCommand);
-}
 
-type Matched = MatchedMerchant & { readonly matched: readonly MatchedByRule[] };
-
-async function matchCommand(
+const matchCommand = (
   { merchant, all = false }: { readonly merchant: readonly string[]; readonly all?: boolean },
   self: Command,
-): Promise<void> {
-  await answer(self, async ({ db, settings, now }) => {
+): Promise<void> =>
+  answer(self, async ({ db, settings, now }) => {
     const known = await merchantsWithBooks(db);
     const unknown = merchant.find((one) => !known.includes(one));
     if (unknown !== undefined) throw unknownMerchant(unknown);
     const chosen = merchant.length === 0 ? known : [...new Set(merchant)];
-    const matched: Matched[] = [];
+    const document: Matched[] = [];
     for (const end of await matchMerchants(chosen, { db, rules: settings.books, now, full: all }))
-      matched.push({ ...end, matched: await matchedByRule(db, end.merchantNo) });
+      document.push({ ...end, matched: await matchedByRule(db, end.merchantNo) });
     return {
-      document: matched,
-      text: matched.length === 0 ? 'no merchant has own books' : lines(...matched.map(merchantText), NEXT),
-      exitCode: mostSevere(matched.map(({ exitCode }) => exitCode)),
+      document,
+      text: document.length === 0 ? 'no merchant has own books' : lines(...document.map(merchantText), NEXT),
+      exitCode: mostSevere(document.map(({ exitCode }) => exitCode)),
     };
   });
-}
+
+type Ended = Awaited<ReturnType<typeof matchMerchants>>[number];
+type Matched = Ended & { readonly matched: Awaited<ReturnType<typeof matchedByRule>> };
+
+/** How much is matched by each rule and by people. It counts every match. */
+const matchedByRule = (db: Db, merchantNo: string) =>
+  rowsOf(db)<Readonly<Record<'matches' | 'entries', number>> & { readonly rule: string }>`
+    SELECT rule, count(DISTINCT match_id)::int AS matches, count(*)::int AS entries
+    FROM book_match_entry WHERE merchant_no = ${merchantNo} AND match_id IS NOT NULL
+    GROUP BY rule ORDER BY array_position(${arrayLiteral(ORDER)}::text[], rule)`;
 
 function merchantText({ merchantNo, report, problem, matched }: Matched): string {
   if (report === null) return `merchant ${merchantNo}: not matched: ${problem}`;
-  const rows = matched.toSorted((a, b) => ORDER.indexOf(a.rule) - ORDER.indexOf(b.rule));
-  const newOf = (rule: string): number => report.made.find((made) => made.rule === rule)?.matches ?? 0;
   const { byHand, byRule } = report.undone;
+  const table = listTable(matched, {
+    rule: ({ rule }) => rule,
+    '>matches': ({ matches }) => matches,
+    '>entries': ({ entries }) => entries,
+    '>new': ({ rule }) => report.made.find((made) => made.rule === rule)?.matches ?? 0,
+  });
   return lines(
     `merchant ${merchantNo}: ${counted(report.days, 'day')} changed`,
-    rows.length === 0
-      ? 'nothing is matched'
-      : listTable(rows, {
-          rule: ({ rule }) => rule,
-          '>matches': ({ matches }) => matches,
-          '>entries': ({ entries }) => entries,
-          '>new': ({ rule }) => newOf(rule),
-        }),
+    matched.length === 0 ? 'nothing is matched' : table,
     byHand > 0 && `${counted(byHand, 'match', 'matches')} by hand undone, as entries changed`,
     byRule > 0 && `${counted(byRule, 'entry', 'entries')} no longer matched by a rule`,
   );
@@ -82,30 +84,17 @@ function merchantText({ merchantNo, report, problem, matched }: Matched): string
 
 /** The merchants that have imported a book. */
 const merchantsWithBooks = async (db: Db): Promise<string[]> => {
-  const rows = await rowsOf(db)<{ merchantNo: string }>`
-    SELECT DISTINCT merchant_no AS "merchantNo" FROM book_import ORDER BY 1`;
-  return rows.map(({ merchantNo }) => merchantNo);
+  const rows = await rowsOf(db)<{ no: string }>`
+    SELECT DISTINCT merchant_no AS no FROM book_import ORDER BY 1`;
+  return rows.map(({ no }) => no);
 };
 
-interface MatchedMerchant {
-  readonly merchantNo: string;
-  /** Null where it failed. */
-  readonly report: MatchReport | null;
-  readonly problem: string | null;
-  readonly exitCode: ExitCode;
-}
-
-interface Matching extends Pick<MatchRequest, 'rules' | 'runId' | 'full'> {
-  readonly db: Db;
-  readonly now: () => Date;
-}
-
-/** Matches them, and says of each how it ended. Throws nothing that one merchant's books alone cause. */
+/** Matches them, and says of each how it ended: a report, or a problem. Throws nothing that one merchant's books alone cause. */
 export async function matchMerchants(
   merchants: readonly string[],
-  { db, now, ...matching }: Matching,
-): Promise<MatchedMerchant[]> {
-  const ended: MatchedMerchant[] = [];
+  { db, now, ...matching }: Omit<MatchRequest, 'merchantNo' | 'now'> & Pick<RecordedWork, 'db' | 'now'>,
+) {
+  const ended = [];
   for (const merchantNo of merchants) {
     const end = await matchBooks(db, { ...matching, merchantNo, now: now() }).then(
       (report) => ({ report, problem: null, exitCode: EXIT.done }),
@@ -116,23 +105,21 @@ export async function matchMerchants(
   return ended;
 }
 
-/** The job of the schedule, recorded as a run. The ledger's own night is over by then, and stays as it ended. */
-export async function executeMatchJob(
+/** The job of the schedule. The ledger's own night is over by then, and stays as it ended. */
+export const executeMatchJob = (
   { database: { db }, settings, now }: PlatformApp,
-  { job, slot }: DueJob,
-): Promise<JobReport> {
-  const startedMs = performance.now();
-  const started = { command: job, slot, holder: thisHolder(), fromDay: null, toDay: null, now: now() };
-  const runId = await startRun(db, started);
-  const ended = await matchMerchants(await merchantsWithBooks(db), { db, rules: settings.books, now, runId });
-  const notes = ended.flatMap(({ merchantNo, problem, report }) => {
-    if (report === null) return [`merchant ${merchantNo}: own books are not matched: ${problem}`];
-    const { byHand } = report.undone;
-    const undone = `merchant ${merchantNo}: ${byHand} matches by hand were undone, as their entries changed`;
-    return byHand === 0 ? [] : [undone];
+  due: DueJob,
+  signal: AbortSignal,
+): Promise<JobReport> =>
+  recordedJob({ db, now, holder: thisHolder(), signal }, due, async (runId) => {
+    const merchants = await merchantsWithBooks(db);
+    const ended = await matchMerchants(merchants, { db, rules: settings.books, now, runId });
+    const notes = ended.flatMap(({ merchantNo, report, problem }) => {
+      if (report === null) return `merchant ${merchantNo}: own books are not matched: ${problem}`;
+      const { byHand } = report.undone;
+      const undone = `merchant ${merchantNo}: ${byHand} matches by hand were undone, as their entries changed`;
+      return byHand === 0 ? [] : undone;
+    });
+    const exitCode = mostSevere(ended.map((end) => end.exitCode));
+    return { exitCode, notes, figures: { merchants: ended.length } };
   });
-  const exitCode = mostSevere(ended.map((end) => end.exitCode));
-  const figures = { merchants: ended.length, notes };
-  await finishRun(db, runId, { exitCode, figures, now: now() });
-  return { runId, exitCode, notes, elapsedMs: Math.round(performance.now() - startedMs) };
-}

@@ -27,7 +27,7 @@ export const books: Option = {
       what: 'own books matched with the ledger, after the night; nothing where no merchant has any',
       when: (schedule) => schedule.nightly,
       isLedger: false,
-      run: async (app, due) => (await import('./match-command.ts')).executeMatchJob(app, due),
+      run: async (...asked) => (await import('./match-command.ts')).executeMatchJob(...asked),
     },
   ],
 };

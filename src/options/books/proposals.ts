@@ -4,10 +4,11 @@
  */
 import { sha256Of } from '../../host/sha256.ts';
 import { addDays, isDay } from '../../ledger/business-day.ts';
-import type { Account, BusinessDay } from '../../ledger/entry.ts';
-import { addAmounts, compareAmounts, subtractAmounts } from '../../ledger/money.ts';
-import { MATCH_RULES, type MatchEntry, type MatchRules, type Proposal } from '../../ledger/own-books.ts';
-import type { Answer, Proposed, ProposedAsked } from '../../ledger/own-books.ts';
+import type { Account } from '../../ledger/entry.ts';
+import { compareAmounts, subtractAmounts } from '../../ledger/money.ts';
+import { MATCH_RULES, sumsOfSides, type MatchEntry, type MatchRules } from '../../ledger/own-books.ts';
+import type { Proposal, Proposed, ProposedAsked } from '../../ledger/own-books.ts';
+import type { DayRange } from '../../run/range.ts';
 import { type Db, rowsOf } from '../../store/engine/database.ts';
 import { ENTRY, ENTRY_ROWS, openCounts } from './open.ts';
 import { SUM_CANDIDATES_MAX, sumsOf } from './sums.ts';
@@ -23,50 +24,45 @@ const MS_A_DAY = 86_400_000;
 const ALIKE = 'An entry of them fits with others as well, so it is not certain that these belong together.';
 const SEVERAL = 'Several answers fit, so it is not certain which entries belong together.';
 
+type Asked = Account & DayRange & Pick<ProposedAsked, 'rules'>;
+
 /** What may belong together among the merchant's unmatched entries, with answers that can be accepted. */
 export async function proposedOf(db: Db, asked: ProposedAsked): Promise<Proposed[]> {
   const { merchantNo, rules, today } = asked;
   const found: Proposed[] = [];
   for (const { currency, oldest } of await openCounts(db, [merchantNo])) {
     const [from, to] = [asked.from ?? oldest, asked.to ?? addDays(today, rules.days)];
-    if (from === null || currency !== (asked.currency ?? currency)) continue;
-    for (const { candidates, ...proposal } of await proposals(db, { merchantNo, currency, from, to, rules }))
-      found.push({ ...proposal, answers: candidates.map((entries) => answerOf(proposal, entries)) });
+    if (from !== null && currency === (asked.currency ?? currency))
+      found.push(...(await answered(db, { merchantNo, currency, from, to, rules })));
   }
   return found;
-}
-
-function answerOf({ merchantNo, currency }: Account, entries: readonly MatchEntry[]): Answer {
-  const texts = entries.map((one) => JSON.stringify([one.side, one.book, one.number, one.day, one.amount]));
-  const [first] = entries.map(({ day }) => day).toSorted();
-  const fingerprint = sha256Of(JSON.stringify([merchantNo, currency, ...texts.toSorted()]));
-  return { id: `${currency}/${first}/${fingerprint.slice(0, FINGERPRINT_CHARACTERS)}`, entries };
 }
 
 /** The entries of an answer, and the type of their difference where it is within the tolerance. Null where there is no such answer now. */
 export async function answerEntries(db: Db, merchantNo: string, id: string, rules: MatchRules) {
   const [, currency = '', day = ''] = ANSWER.exec(id) ?? [];
   if (!isDay(day)) return null;
-  for (const { rule, candidates } of await proposals(db, {
-    merchantNo,
-    currency,
-    from: day,
-    to: day,
-    rules,
-  })) {
-    const found = candidates.find((entries) => answerOf({ merchantNo, currency }, entries).id === id);
-    if (found === undefined) continue;
-    const { ledger = [], book: own = [] } = Object.groupBy(found, ({ side }) => side);
+  for (const { rule, answers } of await answered(db, { merchantNo, currency, from: day, to: day, rules })) {
+    const answer = answers.find((one) => one.id === id);
+    if (answer === undefined) continue;
+    const { ledger = [], book: own = [] } = Object.groupBy(answer.entries, ({ side }) => side);
     const type = rule === 'tolerance' ? (rules.tolerances.get(currency)?.type ?? null) : null;
     return { entries: { ledger: ledger.map(({ number }) => number), own }, type };
   }
   return null;
 }
 
-interface ProposalsAsked extends Account {
-  readonly from: BusinessDay;
-  readonly to: BusinessDay;
-  readonly rules: MatchRules;
+const answered = async (db: Db, asked: Asked): Promise<Proposed[]> =>
+  (await proposals(db, asked)).map(({ candidates, ...proposal }) => ({
+    ...proposal,
+    answers: candidates.map((entries) => ({ id: answerId(proposal, entries), entries })),
+  }));
+
+function answerId({ merchantNo, currency }: Account, entries: readonly MatchEntry[]): string {
+  const texts = entries.map((one) => JSON.stringify([one.side, one.book, one.number, one.day, one.amount]));
+  const [first] = entries.map(({ day }) => day).toSorted();
+  const fingerprint = sha256Of(JSON.stringify([merchantNo, currency, ...texts.toSorted()]));
+  return `${currency}/${first}/${fingerprint.slice(0, FINGERPRINT_CHARACTERS)}`;
 }
 
 /** An unmatched entry, and the batch numbers that it names; null where no reference holds it back. */
@@ -84,7 +80,7 @@ interface Fit extends Pick<Proposal, 'rule' | 'reason'> {
  * What may belong together, with an entry of these days. Entries that a stronger rule proposes are in no proposal of a weaker one, but
  * for pairs of equal amounts that something else explains as well.
  */
-export async function proposals(db: Db, asked: ProposalsAsked): Promise<Proposal[]> {
+export async function proposals(db: Db, asked: Asked): Promise<Proposal[]> {
   const { merchantNo, currency, from, to, rules } = asked;
   const unmatched = await unmatchedEntries(db, asked);
   const free = unmatched.filter(({ named }) => named === null);
@@ -97,10 +93,13 @@ export async function proposals(db: Db, asked: ProposalsAsked): Promise<Proposal
   return connected([...byReference(unmatched), ...alike, ...sums, ...byTolerance(others, rules, currency)])
     .map((fits): Proposal => {
       const [{ rule, reason }] = fits as [Fit];
+      const entries = entriesOf(fits);
+      const answers = rule === 'reference' ? [{ entries }] : fits.slice(0, ANSWERS_MAX);
+      const why = fits.length > 1 ? SEVERAL : reason;
       return {
-        ...{ merchantNo, currency, rule, reason: fits.length > 1 ? SEVERAL : reason },
-        entries: entriesOf(fits).map(shown),
-        candidates: fits.slice(0, ANSWERS_MAX).map(({ entries }) => entries.map(shown)),
+        ...{ merchantNo, currency, rule, entries: entries.map(shown) },
+        candidates: answers.map((one) => one.entries.map(shown)),
+        reason: rule === 'reference' ? referenceReason(entries, fits.length) : why,
       };
     })
     .toSorted((a, b) => MATCH_RULES.indexOf(a.rule) - MATCH_RULES.indexOf(b.rule))
@@ -115,7 +114,7 @@ const entriesOf = (fits: readonly Fit[]): Unmatched[] =>
   );
 
 /** The unmatched entries around the days, and those of any day that references join with them. */
-const unmatchedEntries = (db: Db, { merchantNo, currency, from, to, rules: { days } }: ProposalsAsked) =>
+const unmatchedEntries = (db: Db, { merchantNo, currency, from, to, rules: { days } }: Asked) =>
   rowsOf(db)<Unmatched>`
     WITH near AS (
       SELECT * FROM book_match_entry WHERE (merchant_no, currency) = (${merchantNo}, ${currency}) AND match_id IS NULL
@@ -141,32 +140,24 @@ function connected(fits: readonly Fit[]): Fit[][] {
   return [...new Set(groupOf.values())];
 }
 
-/** Each own entry with what it names; one answer for all that name the same. */
+/** Each own entry with what it names. Those that name the same have one answer together. */
 function byReference(unmatched: readonly Unmatched[]): Fit[] {
   const held = unmatched.filter(({ named }) => named !== null);
   const { ledger = [], book = [] } = Object.groupBy(held, ({ side }) => side);
   const batches = new Map(ledger.map((entry) => [entry.number, entry]));
-  const links = book.map((own): Fit => ({
+  return book.map((own) => ({
     ...{ rule: 'reference', reason: '' },
     entries: [own, ...own.named!.flatMap((number) => batches.get(number) ?? [])],
   }));
-  return connected(links).map((group) => {
-    const entries = entriesOf(group);
-    return { rule: 'reference', entries, reason: referenceReason(entries, group.length) };
-  });
 }
 
 function referenceReason(entries: readonly Unmatched[], owns: number): string {
-  const currencies = new Set(entries.map(({ currency }) => currency));
-  if (currencies.size > 1)
-    return `The reference joins accounts in ${[...currencies].toSorted().join(' and ')}.`;
+  const currencies = [...new Set(entries.map(({ currency }) => currency))].toSorted();
+  if (currencies.length > 1) return `The reference joins accounts in ${currencies.join(' and ')}.`;
   if (owns > 1 && entries.length - owns > 1)
     return 'Several own entries name several entries of the ledger, so their sums cannot be compared one by one.';
-  const difference = entries.reduce(
-    (sum, { side, amount }) => (side === 'ledger' ? addAmounts(sum, amount) : subtractAmounts(sum, amount)),
-    '0',
-  );
-  return `The reference agrees, and the ledger less the book is ${difference} ${entries[0]!.currency}.`;
+  const { difference } = sumsOfSides(entries);
+  return `The reference agrees, and the ledger less the book is ${difference} ${currencies[0]}.`;
 }
 
 const apartDays = (a: Unmatched, b: Unmatched): number =>

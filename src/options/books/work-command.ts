@@ -25,10 +25,7 @@ import { decide } from './decide.ts';
 import { openEntries } from './open.ts';
 import { proposedOf } from './proposals.ts';
 
-interface UnmatchedFlags extends RangeFlags, PageFlags {
-  readonly side?: string;
-  readonly olderThan?: string;
-}
+type UnmatchedFlags = RangeFlags & PageFlags & { readonly side?: string; readonly olderThan?: string };
 
 const example = (words: string): string => `\nExample:\n  daybook books ${words}`;
 
@@ -90,16 +87,15 @@ async function listUnmatched(flags: UnmatchedFlags, self: Command): Promise<void
   });
 }
 
-interface ProposeFlags extends Pick<RangeFlags, 'from' | 'to'> {
-  readonly merchant: string;
-  readonly currency?: string;
-}
-
 /** Most proposals that the text shows. */
 const PROPOSALS_SHOWN_MAX = 50;
 
-async function listProposals(flags: ProposeFlags, self: Command): Promise<void> {
-  await answer(self, async ({ db, settings, times, now }) => {
+type ProposeFlags = Readonly<
+  Record<'merchant', string> & Partial<Record<'currency' | 'from' | 'to', string>>
+>;
+
+const listProposals = (flags: ProposeFlags, self: Command): Promise<void> =>
+  answer(self, async ({ db, settings, times, now }) => {
     const found = await proposedOf(db, {
       merchantNo: merchantNoFlag('--merchant', flags.merchant),
       currency: flags.currency === undefined ? null : currencyFlag(flags.currency),
@@ -111,7 +107,6 @@ async function listProposals(flags: ProposeFlags, self: Command): Promise<void> 
     const text = lines(...shown, found.length > shown.length && `and ${more}: \`--json\` has all`);
     return { document: found, text: found.length === 0 ? 'no proposal' : text };
   });
-}
 
 const entryText = ({ book, number, day, amount }: MatchEntry): string =>
   line`${book ?? 'ledger'} ${number} ${day} ${grouped(amount)}`;
@@ -122,9 +117,10 @@ function proposalText({ merchantNo, currency, rule, reason, answers }: Proposed)
 }
 
 type EntryFlags = Readonly<
-  Record<'ledger' | 'own', readonly string[]> &
-    Partial<Record<'book' | 'note' | 'type' | 'to' | 'due', string>>
-> & { readonly merchant: string };
+  Record<'merchant', string> &
+    Record<'ledger' | 'own', readonly string[]> &
+    Partial<Record<'book' | 'type' | 'to' | 'due', string>>
+>;
 
 /** A command that decides, with an example. */
 const addDeciding = (books: Command, name: string, words: string): Command =>
@@ -146,8 +142,8 @@ const namedOf = ({ merchant, ledger, own, book }: EntryFlags) => ({
 });
 
 /** Decides, and says what came of it. */
-const act = (self: Command, given: string | undefined, decision: Decision): Promise<void> => {
-  const note = textFlag(given, 'say why') ?? null;
+const act = (self: Command, decision: Decision): Promise<void> => {
+  const note = textFlag(self.opts<{ readonly note?: string }>().note, 'say why') ?? null;
   return answer(self, async ({ db, settings, times, now }) => {
     const { by } = auditEventOf(self, '');
     const decided = await decide({ db, settings, now: now(), zone: times.zone, by, note }, decision);
@@ -175,20 +171,20 @@ function addDecisionsOnEntries(books: Command): void {
     .description('match entries of both sides: an answer of a proposal, or the entries that are named')
     .option('--type <type>', 'what the difference of their sums is, if there is one; for example fee')
     .option('--note <text>', 'kept with it')
-    .action((id: string | undefined, flags: EntryFlags, self: Command) => {
-      const { merchantNo, entries } = namedOf(flags);
+    .action((answer: string | undefined, flags: EntryFlags, self: Command) => {
       const type = flags.type ?? null;
-      if (id === undefined) return act(self, flags.note, { step: 'match', merchantNo, entries, type });
+      const { merchantNo, entries } = namedOf(flags);
+      if (answer === undefined) return act(self, { step: 'match', merchantNo, entries, type });
       if (entries.ledger.length + entries.own.length > 0)
         throw new UsageError('an answer and entries are named; name one or the other.');
-      return act(self, flags.note, { step: 'accept', merchantNo, answer: id, type });
+      return act(self, { step: 'accept', merchantNo, answer, type });
     });
   addOfEntries(books, 'writeoff', '--own 4714 --type error --note "recorded twice"')
     .description('write off entries that have no counterpart, or the difference of those that have')
     .requiredOption('--type <type>', 'what is written off, for example fee or error')
     .requiredOption('--note <text>', 'the reason; kept with it')
     .action((flags: EntryFlags, self: Command) =>
-      act(self, flags.note, { step: 'writeoff', ...namedOf(flags), type: flags.type! }),
+      act(self, { step: 'writeoff', ...namedOf(flags), type: flags.type! }),
     );
   addOfEntries(books, 'assign', '--own 4714 --to Grace --due 2026-04-30')
     .description('say who is responsible for unmatched entries')
@@ -197,7 +193,7 @@ function addDecisionsOnEntries(books: Command): void {
     .option('--note <text>', 'kept with it')
     .action((flags: EntryFlags, self: Command) => {
       const to = textFlag(flags.to, 'name the person, or leave it out', '--to') ?? null;
-      return act(self, flags.note, { step: 'assign', ...namedOf(flags), to, due: flags.due ?? null });
+      return act(self, { step: 'assign', ...namedOf(flags), to, due: flags.due ?? null });
     });
 }
 
@@ -205,10 +201,9 @@ function addDecisionsOnMatches(books: Command): void {
   const add = (step: 'undo' | 'approve', words: string): Command =>
     addDeciding(books, step, words)
       .argument('<id>', 'the match’s number')
-      .action((text: string, { note }: { readonly note?: string }, self: Command) => {
-        const id = idFlag(text, `${text} is no number of a match.`);
-        return act(self, note, { step, merchantNo: null, id });
-      });
+      .action((id: string, _, self: Command) =>
+        act(self, { step, merchantNo: null, id: idFlag(id, `${id} is no number of a match.`) }),
+      );
   add('undo', '12 --note "other order" --by Ada')
     .description('take a match back; the entries of a rule’s match are then left to people')
     .requiredOption('--note <text>', 'the reason; kept with it');

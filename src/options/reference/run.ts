@@ -1,22 +1,16 @@
 /** Reads the reference data once and records this as a run, so that the schedule knows when it was done. */
-import { messageOf } from '../../ledger/text.ts';
 import { createReferenceReader } from './client.ts';
 import { syncReferences, type ReferenceSync, type ReferenceSyncReport } from './sync.ts';
 import { thisHolder } from '../../host/process-identity.ts';
-import { finishRun, startRun } from '../../store/runs.ts';
+import { recordedJob, type RecordedWork } from '../../run/schedule/recorded-job.ts';
 import type { DueJob } from '../../run/schedule/due.ts';
-import { EXIT, exitCodeOf, mostSevere, type ExitCode } from '../../run/verdict/exit-codes.ts';
+import type { JobReport } from '../../run/schedule/job.ts';
+import { EXIT, mostSevere, type ExitCode } from '../../run/verdict/exit-codes.ts';
 import type { PlatformApp } from '../../run/app.ts';
 
-export interface ReferenceRunReport extends ReferenceSyncReport {
-  readonly runId: number;
-  readonly exitCode: ExitCode;
-  readonly notes: readonly string[];
-  readonly elapsedMs: number;
-}
+export type ReferenceRunReport = ReferenceSyncReport & JobReport;
 
-export interface ReferenceRun extends ReferenceSync {
-  readonly holder: string;
+export interface ReferenceRun extends ReferenceSync, RecordedWork {
   /** Set if the schedule runs it: the job, and the wall-clock time at which it was due. */
   readonly scheduled?: DueJob;
 }
@@ -72,18 +66,14 @@ function judge({ lists }: ReferenceSyncReport): { exitCode: ExitCode; notes: str
  * Reads every list and records the run. Takes no lease: if two readings run at the same time, the later one is kept.
  * Throws what `syncReferences` throws; the run is then recorded as failed.
  */
-export async function executeReferenceRun(work: ReferenceRun): Promise<ReferenceRunReport> {
-  const { db, now, holder, scheduled } = work;
-  const startedMs = performance.now();
-  const { job = COMMAND, slot = null } = scheduled ?? {};
-  const runId = await startRun(db, { command: job, slot, holder, fromDay: null, toDay: null, now: now() });
-  try {
+export const executeReferenceRun = (work: ReferenceRun): Promise<ReferenceRunReport> =>
+  recordedJob(work, work.scheduled ?? { job: COMMAND, slot: null }, async () => {
     const report = await syncReferences(work);
-    const { exitCode, notes } = judge(report);
-    const count = (figure: (list: (typeof report.lists)[number]) => number): number =>
-      report.lists.reduce((total, list) => total + figure(list), 0);
+    const { lists } = report;
+    const count = (figure: (list: (typeof lists)[number]) => number): number =>
+      lists.reduce((total, list) => total + figure(list), 0);
     const figures = {
-      lists: report.lists.length,
+      lists: lists.length,
       unread: count(({ problem }) => (problem === null ? 0 : 1)),
       items: count(({ itemCount }) => itemCount ?? 0),
       added: count(({ changes }) => changes.added.length),
@@ -92,16 +82,6 @@ export async function executeReferenceRun(work: ReferenceRun): Promise<Reference
       gone: count(({ changes }) => changes.gone.length),
       setAside: count(({ setAside }) => setAside.length),
       odd: count(({ notices }) => notices.length),
-      notes,
     };
-    await finishRun(db, runId, { exitCode, figures, now: now() });
-    const elapsedMs = Math.round(performance.now() - startedMs);
-    return { ...report, runId, exitCode, notes, elapsedMs };
-  } catch (error) {
-    const notes = [messageOf(error)];
-    const figures = { notes, interrupted: work.signal.aborted };
-    const end = { exitCode: exitCodeOf(error), figures, now: now() };
-    await finishRun(db, runId, end).catch(() => undefined);
-    throw error;
-  }
-}
+    return { ...report, ...judge(report), figures };
+  });

@@ -2,8 +2,13 @@
 import { addDays } from '../../../ledger/business-day.ts';
 import { ExpectedError } from '../../../ledger/ending.ts';
 import type { Account } from '../../../ledger/entry.ts';
-import { addAmounts, subtractAmounts } from '../../../ledger/money.ts';
-import type { DecidedMatch, Decision, Named, OpenEntry } from '../../../ledger/own-books.ts';
+import {
+  sumsOfSides,
+  type DecidedMatch,
+  type Decision,
+  type Named,
+  type OpenEntry,
+} from '../../../ledger/own-books.ts';
 import { namedOperators } from '../../../run/operators.ts';
 import { part } from '../../all.ts';
 import type { Deciding, OwnBooks } from '../../option.ts';
@@ -180,8 +185,6 @@ function namedIn(chosen: readonly string[]): Named {
 async function sumsText(context: PagesContext, asked: Asked): Promise<string> {
   const chosen = asked.fields('entry');
   const open = (await openOf(context, asked)).filter((one) => chosen.includes(boxOf(one)));
-  const sum = (side: OpenEntry['side']): string =>
-    open.reduce((total, one) => (one.side === side ? addAmounts(total, one.amount) : total), '0');
-  const [ledger, book] = [sum('ledger'), sum('book')];
-  return asked.view.texts.books.sums(ledger, book, subtractAmounts(ledger, book));
+  const { ledger, book, difference } = sumsOfSides(open);
+  return asked.view.texts.books.sums(ledger, book, difference);
 }
