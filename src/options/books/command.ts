@@ -1,7 +1,7 @@
 /** `books`: a merchant's own books. Here is `books report`, how each day of a month agrees with them; the other subcommands have files. */
 import type { Command } from 'commander';
 import { answer, collect, type GlobalFlags } from '../../cli/context.ts';
-import { currenciesOf, merchantNoFlag, monthFlag } from '../../cli/flags.ts';
+import { currenciesOf, merchantNoFlag, monthFlag, type RangeFlags } from '../../cli/flags.ts';
 import { lines, longTable } from '../../cli/output/text.ts';
 import type { Account } from '../../ledger/entry.ts';
 import { grouped } from '../../ledger/money.ts';
@@ -40,20 +40,15 @@ export function booksCommand(books: Command): void {
 }
 
 type Row = BookFigures & Account;
-type Flags = Readonly<Record<'month' | 'merchant', string>> & {
-  readonly currency: readonly string[];
-  readonly csv?: boolean;
-};
+type Flags = Readonly<Record<'month' | 'merchant', string>> &
+  Pick<RangeFlags, 'currency'> & { csv?: boolean };
 
 const COLUMNS = { merchant_no: 'merchantNo', currency: 'currency', day: 'day', ...BOOK_FIGURES } as const;
+const figureOf = (key: keyof BookFigures) => (row: Row) => grouped(row[key]);
+const FIGURES = Object.entries(BOOK_FIGURES);
 const SHOWN = {
   ...{ currency: ({ currency }: Row) => currency, day: ({ day }: Row) => day },
-  ...Object.fromEntries(
-    Object.entries(BOOK_FIGURES).map(([name, key]) => [
-      `>${name.replaceAll('_', ' ')}`,
-      (row: Row) => grouped(row[key]),
-    ]),
-  ),
+  ...Object.fromEntries(FIGURES.map(([name, key]) => [`>${name.replaceAll('_', ' ')}`, figureOf(key)])),
 };
 
 async function report(flags: Flags, self: Command): Promise<void> {

@@ -71,21 +71,17 @@ export const MATCH = sql`made.id, made.merchant_no AS "merchantNo", made.currenc
   made.difference_type AS "differenceType", made.waits_for_approval AS "waitsForApproval", by_whom AS by, note`;
 
 /** The newest matches of the account, those first that wait for approval or that people made. */
-export const listMatches = (
-  db: Db,
-  { merchantNo, currency }: Account,
-  limit: number,
-): Promise<ListedMatch[]> =>
-  rowsOf(db)<ListedMatch>`
+export function listMatches(db: Db, account: Account, limit: number): Promise<ListedMatch[]> {
+  const made = sql`SELECT * FROM book_match WHERE (merchant_no, currency) = (${account.merchantNo}, ${account.currency})`;
+  return rowsOf(db)<ListedMatch>`
     SELECT ${MATCH}, (
         SELECT json_agg(json_build_object('side', ${SIDE}, 'number',
           coalesce(entry.batch_no, own.number), 'book', own.book, 'day', entry.day, 'amount', entry.amount::text) ORDER BY entry.day)
         FROM book_match_entry AS entry LEFT JOIN book_entry AS own ON own.id = entry.book_entry_id WHERE entry.match_id = made.id
       ) AS entries
     FROM (
-      (SELECT * FROM book_match WHERE (merchant_no, currency) = (${merchantNo}, ${currency}) AND audit_event_id IS NOT NULL
-        ORDER BY id DESC LIMIT ${limit})
-      UNION (SELECT * FROM book_match WHERE (merchant_no, currency) = (${merchantNo}, ${currency})
-        ORDER BY complete_on DESC, id DESC LIMIT ${limit})
+      (${made} AND audit_event_id IS NOT NULL ORDER BY id DESC LIMIT ${limit})
+      UNION (${made} ORDER BY complete_on DESC, id DESC LIMIT ${limit})
     ) AS made LEFT JOIN audit_event ON audit_event.id = made.audit_event_id
     ORDER BY made.audit_event_id IS NULL, made.id DESC LIMIT ${limit}`;
+}

@@ -7,7 +7,7 @@ import { addDays, isDay } from '../../ledger/business-day.ts';
 import type { Account } from '../../ledger/entry.ts';
 import { compareAmounts, subtractAmounts } from '../../ledger/money.ts';
 import { MATCH_RULES, sumsOfSides, type MatchEntry, type MatchRules } from '../../ledger/own-books.ts';
-import type { Proposal, Proposed, ProposedAsked } from '../../ledger/own-books.ts';
+import type { MatchRule, Proposal, Proposed, ProposedAsked } from '../../ledger/own-books.ts';
 import type { DayRange } from '../../run/range.ts';
 import { type Db, rowsOf } from '../../store/engine/database.ts';
 import { ENTRY, ENTRY_ROWS, openCounts } from './open.ts';
@@ -163,13 +163,11 @@ function referenceReason(entries: readonly Unmatched[], owns: number): string {
 const apartDays = (a: Unmatched, b: Unmatched): number =>
   Math.abs(Date.parse(a.day) - Date.parse(b.day)) / MS_A_DAY;
 
+/** Why a pair of these amounts may belong together; null if it does not. */
+type ReasonOf = (ledger: string, own: string) => string | null;
+
 /** Pairs of both sides for whose amounts there is a reason, the nearest days first. */
-function pairsOf(
-  rule: Fit['rule'],
-  entries: readonly Unmatched[],
-  days: number,
-  reasonOf: (ledger: string, own: string) => string | null,
-): Fit[] {
+function pairsOf(rule: MatchRule, entries: readonly Unmatched[], days: number, reasonOf: ReasonOf): Fit[] {
   const { ledger = [], book = [] } = Object.groupBy(entries, ({ side }) => side);
   const pairs = ledger.flatMap((one) =>
     book.flatMap((own) => {

@@ -8,6 +8,7 @@ import type { BusinessDay } from '../../../ledger/entry.ts';
 import { UsageError } from '../../../run/verdict/exit-codes.ts';
 import { type AuditEvent, recordAuditEvent } from '../../../store/audit.ts';
 import { arrayLiteral, type Db, rowOf, rowsOf, type Trx } from '../../../store/engine/database.ts';
+import { rehearse } from '../../../store/engine/rehearsal.ts';
 import { lockBooks } from '../open.ts';
 import type { Mapping } from './mapping.ts';
 import { readRows, repeated, type BookRow, type ReadRows, type UnreadableRow } from './rows.ts';
@@ -59,33 +60,15 @@ export interface ImportReport extends Readonly<Counts> {
  * Imports what the source has. Throws `UsageError` where nothing of it can be read, or where it would withdraw most of the book and no
  * one said which days it covers; then nothing is stored.
  */
-export async function importBook(db: Db, request: ImportRequest): Promise<ImportReport> {
-  const reports: ImportReport[] = [];
-  const undo = new Error('a dry run leaves nothing');
-  const work = db.transaction().execute(async (trx) => {
-    reports.push(await importIn(trx, request));
-    if (request.isDryRun === true) throw undo;
-  });
-  await work.catch((error: unknown) => {
-    if (error !== undo) throw error;
-  });
-  return reports[0]!;
+export function importBook(db: Db, request: ImportRequest): Promise<ImportReport> {
+  const work = (of: Db) => of.transaction().execute((trx) => importIn(trx, request));
+  return request.isDryRun === true ? rehearse(db, work) : work(db);
 }
 
 type Covered = Pick<ImportReport, 'firstDay' | 'lastDay'>;
 
 /** One import of a merchant's book, and what it came to so far. */
-interface Importing {
-  readonly trx: Trx;
-  readonly request: ImportRequest;
-  readonly id: number;
-  readonly merchantNo: string;
-  readonly book: string;
-  readonly counts: Counts;
-  /** First and last day of its entries. */
-  span: readonly [BusinessDay, BusinessDay] | readonly [];
-  readonly unreadable: Omit<UnreadableRow, 'raw'>[];
-}
+type Importing = Awaited<ReturnType<typeof startImport>>;
 
 async function importIn(trx: Trx, request: ImportRequest): Promise<ImportReport> {
   const { mapping, source, signal, onProgress } = request;
@@ -104,12 +87,12 @@ async function importIn(trx: Trx, request: ImportRequest): Promise<ImportReport>
   } finally {
     await written;
   }
-  const { span } = importing;
   if (counts.rowsRead > 0 && counts.rowsRead === unreadable.length)
-    throw new UsageError(`no row of ${source.name} can be read; ${fault(unreadable)}`);
+    throw unfit(`no row of ${source.name} can be read`, unreadable);
   // A row that does not say which entry it is may be any.
   const isNamed = unreadable.every(({ number }) => number !== null);
-  const [firstDay = null, lastDay = null] = [request.from ?? span[0], request.to ?? span[1]];
+  const days = [...importing.days].toSorted();
+  const [firstDay = null, lastDay = null] = [request.from ?? days[0], request.to ?? days.at(-1)];
   const isCovering = mapping.covers === 'days' && (firstDay ?? '9') <= (lastDay ?? '');
   const covered = isCovering && isNamed ? { firstDay, lastDay } : { firstDay: null, lastDay: null };
   if (covered.firstDay !== null) await withdrawMissing(importing, covered);
@@ -121,14 +104,14 @@ async function importIn(trx: Trx, request: ImportRequest): Promise<ImportReport>
   };
 }
 
-const fault = ([first]: Importing['unreadable']): string =>
-  `line ${first!.line}: ${first!.reason} Check the mapping. Nothing was stored.`;
+const unfit = (problem: string, [first]: Importing['unreadable']): UsageError =>
+  new UsageError(`${problem}; line ${first!.line}: ${first!.reason} Check the mapping. Nothing was stored.`);
 
 /**
  * Waits for other imports and the matching of the merchant, and puts the import on record; `finishImport` adds the figures. Until the
  * transaction ends, `book_read` has the entries that the import read and left as they are. Those with its number are what it wrote.
  */
-async function startImport(trx: Trx, request: ImportRequest): Promise<Importing> {
+async function startImport(trx: Trx, request: ImportRequest) {
   const { merchant: merchantNo, book } = request.mapping;
   await lockBooks(trx, merchantNo);
   await sql`SELECT set_config('jit', 'off', true),
@@ -138,29 +121,36 @@ async function startImport(trx: Trx, request: ImportRequest): Promise<Importing>
   const { id } = await rowOf(trx)<{ id: number }>`
     INSERT INTO book_import (merchant_no, book, source, content_sha256, audit_event_id, rows_read, added, changed, returned, withdrawn, unreadable)
     VALUES (${merchantNo}, ${book}, ${request.source.name}, '', ${auditEventId}, 0, 0, 0, 0, 0, 0) RETURNING id`;
-  return { trx, request, id, merchantNo, book, counts: { ...NONE }, span: [], unreadable: [] };
+  const unreadable: Omit<UnreadableRow, 'raw'>[] = [];
+  return {
+    trx,
+    request,
+    id,
+    merchantNo,
+    book,
+    counts: { ...NONE },
+    days: new Set<BusinessDay>(),
+    unreadable,
+  };
 }
 
 /** Writes some rows. Throws `UsageError` once too many cannot be read. */
 async function writeRows(importing: Importing, { entries, unreadable }: ReadRows): Promise<void> {
-  const { trx, id, counts } = importing;
+  const { trx, id, counts, days, unreadable: known } = importing;
   const refused = [...unreadable];
   for (const [at, what] of (await takeRows(importing, entries)).entries()) {
     const entry = entries[at]!;
     if (what === 'repeated') refused.push(repeated(entry));
     else {
-      const [from = entry.day, to = entry.day] = importing.span;
-      importing.span = [entry.day < from ? entry.day : from, entry.day > to ? entry.day : to];
+      days.add(entry.day);
       counts[what] += 1;
     }
   }
-  for (const { raw, ...row } of refused.sort((a, b) => a.line - b.line)) importing.unreadable.push(row);
+  for (const { raw, ...row } of refused.sort((a, b) => a.line - b.line)) known.push(row);
   counts.rowsRead += entries.length + unreadable.length;
-  counts.unreadable = importing.unreadable.length;
-  if (counts.unreadable > UNREADABLE_MAX)
-    throw new UsageError(
-      `over ${UNREADABLE_MAX.toLocaleString('en')} rows cannot be read; ${fault(importing.unreadable)}`,
-    );
+  counts.unreadable = known.length;
+  if (known.length > UNREADABLE_MAX)
+    throw unfit(`over ${UNREADABLE_MAX.toLocaleString('en')} rows cannot be read`, known);
   const stored = refused.map((row) => ({ ...row, import_id: id }));
   if (stored.length > 0) await trx.insertInto('book_unreadable').values(stored).execute();
 }
@@ -253,10 +243,11 @@ async function withdrawMissing(importing: Importing, { firstDay, lastDay }: Cove
  * all their days again, or the entry. Returns how many.
  */
 async function finishImport(importing: Importing, { firstDay, lastDay }: Covered): Promise<number> {
-  const { trx, request, id, merchantNo, book, span } = importing;
+  const { trx, request, id, merchantNo, book } = importing;
+  const [firstRead = null] = [...importing.days].toSorted();
   const { rowsRead: rows_read, unchanged, ...counts } = importing.counts;
   const sha256 = request.source.sha256();
-  const startsOn = sql<string>`coalesce(${request.mapping.from ?? null}::date, least(${firstDay ?? span[0] ?? null}::date,
+  const startsOn = sql<string>`coalesce(${request.mapping.from ?? null}::date, least(${firstDay ?? firstRead}::date,
     (SELECT starts_on FROM book_import WHERE (merchant_no, book) = (${merchantNo}, ${book}) AND id < ${id} ORDER BY id DESC LIMIT 1)))`;
   const days = { first_day: firstDay, last_day: lastDay, starts_on: startsOn };
   const figures = { content_sha256: sha256, rows_read, ...counts, ...days };
