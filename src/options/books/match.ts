@@ -38,30 +38,21 @@ export async function matchIn(trx: Trx, request: MatchRequest): Promise<MatchRep
   const { merchantNo, rules, now, runId = null } = request;
   await lockBooks(trx, merchantNo);
   await sql`SELECT set_config('work_mem', '64MB', true), set_config('jit', 'off', true)`.execute(trx);
-  const startsOn = await startOf(trx, merchantNo);
+  // The first day of the earliest of the merchant's books, as its latest import says.
+  const { startsOn } = await rowOf(trx)<{ startsOn: string }>`
+    SELECT coalesce(min(starts_on), '-infinity')::text AS "startsOn" FROM (
+      SELECT DISTINCT ON (book) starts_on FROM book_import WHERE merchant_no = ${merchantNo} ORDER BY book, id DESC
+    ) AS latest`;
   const { rules: names, days: within, sumEntriesMax: most, tolerances } = rules;
   const rulesHash = JSON.stringify([names, within, most, [...tolerances].toSorted(), startsOn]);
-  const isFull = (request.full ?? false) || (await needsAll(trx, merchantNo, rulesHash));
+  // Everything is matched again where the rules are not those of the last matching, or there was none.
+  const { isNew } = await rowOf(trx)<{ isNew: boolean }>`
+    SELECT coalesce(bool_or(matched_rules <> hashtextextended(${rulesHash}, 0)), true) AS "isNew" FROM book_day WHERE merchant_no = ${merchantNo}`;
+  const isFull = request.full === true || isNew;
   const scope: Scope = { trx, merchantNo, rules, rulesHash, now, runId, isFull, startsOn };
   if (!(await loadRows(scope)))
     return { days: 0, isFull, made: [], undone: { byHand: 0, byRule: 0 }, entries: 0 };
   await matchRows(scope);
   const { days } = await rowOf(trx)<{ days: number }>`SELECT count(*)::int AS days FROM bk_day`;
   return { days, isFull, ...(await storeMatches(scope)) };
-}
-
-/** Whether other rules are in use than those of the last matching, or there was none. */
-async function needsAll(trx: Trx, merchantNo: string, rulesHash: string): Promise<boolean> {
-  const { isNew } = await rowOf(trx)<{ isNew: boolean }>`
-    SELECT coalesce(bool_or(matched_rules <> hashtextextended(${rulesHash}, 0)), true) AS "isNew" FROM book_day WHERE merchant_no = ${merchantNo}`;
-  return isNew;
-}
-
-/** The first day of the earliest of the merchant's books: as its latest import says. */
-async function startOf(trx: Trx, merchantNo: string): Promise<string> {
-  const { day } = await rowOf(trx)<{ day: string }>`
-    SELECT coalesce(min(starts_on), '-infinity')::text AS day FROM (
-      SELECT DISTINCT ON (book) starts_on FROM book_import WHERE merchant_no = ${merchantNo} ORDER BY book, id DESC
-    ) AS latest`;
-  return day;
 }

@@ -11,7 +11,7 @@ import { arrayLiteral, type Db, rowOf, rowsOf, type Trx } from '../../../store/e
 import { rehearse } from '../../../store/engine/rehearsal.ts';
 import { lockBooks } from '../open.ts';
 import type { Mapping } from './mapping.ts';
-import { readRows, repeated, type BookRow, type ReadRows, type UnreadableRow } from './rows.ts';
+import { readRows, repeated, type BookRow, type UnreadableRow } from './rows.ts';
 import type { Source } from './sources.ts';
 import { referenceKeysOf, type Zones } from './values.ts';
 
@@ -135,9 +135,10 @@ async function startImport(trx: Trx, request: ImportRequest) {
 }
 
 /** Writes some rows. Throws `UsageError` once too many cannot be read. */
-async function writeRows(importing: Importing, { entries, unreadable }: ReadRows): Promise<void> {
-  const { trx, id, counts, days, unreadable: known } = importing;
-  const refused = [...unreadable];
+async function writeRows(importing: Importing, rows: readonly (BookRow | UnreadableRow)[]): Promise<void> {
+  const { trx, id, counts, days, unreadable } = importing;
+  const entries = rows.filter((row) => 'source' in row);
+  const refused = rows.filter((row) => 'reason' in row);
   for (const [at, what] of (await takeRows(importing, entries)).entries()) {
     const entry = entries[at]!;
     if (what === 'repeated') refused.push(repeated(entry));
@@ -146,11 +147,11 @@ async function writeRows(importing: Importing, { entries, unreadable }: ReadRows
       counts[what] += 1;
     }
   }
-  for (const { raw, ...row } of refused.sort((a, b) => a.line - b.line)) known.push(row);
-  counts.rowsRead += entries.length + unreadable.length;
-  counts.unreadable = known.length;
-  if (known.length > UNREADABLE_MAX)
-    throw unfit(`over ${UNREADABLE_MAX.toLocaleString('en')} rows cannot be read`, known);
+  for (const { raw, ...row } of refused.sort((a, b) => a.line - b.line)) unreadable.push(row);
+  counts.rowsRead += rows.length;
+  counts.unreadable = unreadable.length;
+  if (unreadable.length > UNREADABLE_MAX)
+    throw unfit(`over ${UNREADABLE_MAX.toLocaleString('en')} rows cannot be read`, unreadable);
   const stored = refused.map((row) => ({ ...row, import_id: id }));
   if (stored.length > 0) await trx.insertInto('book_unreadable').values(stored).execute();
 }
@@ -162,13 +163,14 @@ const markChanged = (merchantNo: string, days: RawBuilder<unknown>) => sql`
   INSERT INTO book_day (merchant_no, currency, day) SELECT ${merchantNo}, * FROM (${days}) AS changed_day
   ON CONFLICT (merchant_no, currency, day) DO UPDATE SET is_changed = true WHERE NOT book_day.is_changed`;
 
-type Taken = 'added' | 'changed' | 'unchanged' | 'returned' | 'repeated';
-
 /**
  * Adds the entries that the book does not have, gives others their next version, and takes back those that were withdrawn. Says of each
  * row what came of it; of one whose number an earlier row has, nothing.
  */
-async function takeRows(importing: Importing, rows: readonly BookRow[]): Promise<Taken[]> {
+async function takeRows(
+  importing: Importing,
+  rows: readonly BookRow[],
+): Promise<(keyof Counts | 'repeated')[]> {
   const { trx, merchantNo, book, id } = importing;
   if (rows.length === 0) return [];
   const column = (of: (row: BookRow) => string | null): string => arrayLiteral(rows.map(of));
@@ -210,7 +212,7 @@ async function takeRows(importing: Importing, rows: readonly BookRow[]): Promise
         UNION SELECT old_currency, old_day FROM given WHERE what = 'changed'`,
     )})
     SELECT string_agg(CASE WHEN was_withdrawn AND what <> 'repeated' THEN 'returned' ELSE what END, ' ' ORDER BY at) AS taken FROM given`;
-  return taken.split(' ') as Taken[];
+  return taken.split(' ') as (keyof Counts)[];
 }
 
 /** Withdraws the entries of these days that no row of the import names. Throws `UsageError` where that is most of them, unasked. */

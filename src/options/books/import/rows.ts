@@ -36,33 +36,16 @@ export interface UnreadableRow {
   readonly number: string | null;
 }
 
-export interface ReadRows {
-  readonly entries: readonly BookRow[];
-  readonly unreadable: readonly UnreadableRow[];
-}
-
 /** Thrown and caught here: why a row is no entry, as a sentence. */
 class CellUnreadable extends Error {}
 
 /** The rows of the source, part by part. Throws `UsageError` where a column of the mapping is missing or there twice, or all is empty. */
-export async function* readRows(source: Source, mapping: Mapping, zones: Zones): AsyncGenerator<ReadRows> {
+export async function* readRows(source: Source, mapping: Mapping, zones: Zones) {
   let read: ReturnType<typeof rowReader> | null = null;
   for await (const part of source.rows) {
     const rows = read === null ? part.slice(1) : part;
     read ??= rowReader(part[0]!.cells, source.name, mapping, zones);
-    const entries: BookRow[] = [];
-    const unreadable: UnreadableRow[] = [];
-    for (const row of rows) {
-      let number: string | null = null;
-      try {
-        number = read.numberOf(row.cells);
-        entries.push(read.entryOf(row, number));
-      } catch (error) {
-        if (!(error instanceof CellUnreadable)) throw error;
-        unreadable.push(unreadableRow(row, error.message, number));
-      }
-    }
-    yield { entries, unreadable };
+    yield rows.map(read);
   }
   const where = mapping.sheet === undefined ? '' : ` in a sheet ${mapping.sheet}`;
   if (read === null) throw new UsageError(`${source.name} has no rows${where}. Nothing was stored.`);
@@ -79,7 +62,7 @@ export const repeated = ({ source, number }: BookRow): UnreadableRow =>
 
 type Cells = SourceRow['cells'];
 
-/** Returns what reads the rows below `heads`, the names of the columns. It throws `CellUnreadable`. */
+/** Returns what reads the rows below `heads`, the names of the columns. */
 function rowReader(heads: Cells, name: string, mapping: Mapping, zones: Zones) {
   const placesOf = columnPlaces(heads, mapping.columns, name);
   const readAmount = amountReader(mapping.decimal);
@@ -109,32 +92,39 @@ function rowReader(heads: Cells, name: string, mapping: Mapping, zones: Zones) {
     return given[at] === 'credit' ? amounts[at]! : negated(amounts[at]!);
   };
 
-  return {
-    numberOf: (cells: Cells): string => {
-      if (mapping.format === 'csv' && hasOtherCells(cells, heads))
-        throw new CellUnreadable(`it has ${cells.length} cells, and the columns are ${heads.length}.`);
-      const number = storableText(text(cells, 'number', '/'));
-      if (number === '') throw new CellUnreadable('its number is empty.');
-      if (number.length <= NUMBER_CHARACTERS_MAX) return number;
-      throw new CellUnreadable(`its number has over ${NUMBER_CHARACTERS_MAX} characters.`);
-    },
-    entryOf: (source: SourceRow, number: string): BookRow => {
-      const { cells } = source;
-      const moment = momentOf(text(cells, 'booked'));
-      if (moment === null)
-        throw new CellUnreadable('the day is not written as the mapping says, or is not in the calendar.');
-      if (moment.day < FIRST_DAY || moment.day > LAST_DAY)
-        throw new CellUnreadable(`the day is not between ${FIRST_DAY} and ${LAST_DAY}.`);
-      const currency = mapping.currency ?? text(cells, 'currency').toUpperCase();
-      if (!CURRENCY_CODE.test(currency))
-        throw new CellUnreadable('the currency is no code of three letters.');
-      const amount = amountOf(cells);
-      return {
-        ...{ number, currency, source, day: moment.day, bookedAt: moment.bookedAt },
-        amount: mapping.sign === 'reversed' ? negated(amount) : amount,
-        ...{ reference: kept(cells, 'reference'), type: kept(cells, 'type'), note: kept(cells, 'text') },
-      };
-    },
+  const numberOf = (cells: Cells): string => {
+    if (mapping.format === 'csv' && hasOtherCells(cells, heads))
+      throw new CellUnreadable(`it has ${cells.length} cells, and the columns are ${heads.length}.`);
+    const number = storableText(text(cells, 'number', '/'));
+    if (number === '') throw new CellUnreadable('its number is empty.');
+    if (number.length <= NUMBER_CHARACTERS_MAX) return number;
+    throw new CellUnreadable(`its number has over ${NUMBER_CHARACTERS_MAX} characters.`);
+  };
+  const entryOf = (source: SourceRow, number: string): BookRow => {
+    const { cells } = source;
+    const moment = momentOf(text(cells, 'booked'));
+    if (moment === null)
+      throw new CellUnreadable('the day is not written as the mapping says, or is not in the calendar.');
+    if (moment.day < FIRST_DAY || moment.day > LAST_DAY)
+      throw new CellUnreadable(`the day is not between ${FIRST_DAY} and ${LAST_DAY}.`);
+    const currency = mapping.currency ?? text(cells, 'currency').toUpperCase();
+    if (!CURRENCY_CODE.test(currency)) throw new CellUnreadable('the currency is no code of three letters.');
+    const amount = amountOf(cells);
+    return {
+      ...{ number, currency, source, day: moment.day, bookedAt: moment.bookedAt },
+      amount: mapping.sign === 'reversed' ? negated(amount) : amount,
+      ...{ reference: kept(cells, 'reference'), type: kept(cells, 'type'), note: kept(cells, 'text') },
+    };
+  };
+  return (row: SourceRow): BookRow | UnreadableRow => {
+    let number: string | null = null;
+    try {
+      number = numberOf(row.cells);
+      return entryOf(row, number);
+    } catch (error) {
+      if (!(error instanceof CellUnreadable)) throw error;
+      return unreadableRow(row, error.message, number);
+    }
   };
 }
 
