@@ -179,7 +179,7 @@ const UNREADABLE: Listing<Unreadable> = {
     ),
 };
 
-type ListFlags = PageFlags & { readonly merchant: readonly string[]; readonly all?: boolean };
+type ListFlags = PageFlags & Pick<RangeFlags, 'merchant'> & { readonly all?: boolean };
 
 function addList<Row>(command: Command, { place, noun, none, query, textOf }: Listing<Row>): Command {
   const name = place.join(':');

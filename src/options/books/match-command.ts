@@ -1,15 +1,13 @@
 /** `books match` and its job of the schedule: several merchants, one after the other. What fails of one keeps no other one back. */
 import type { Command } from 'commander';
 import { answer, collect } from '../../cli/context.ts';
-import { unknownMerchant } from '../../cli/flags.ts';
+import { unknownMerchant, type RangeFlags } from '../../cli/flags.ts';
 import { counted, lines, listTable } from '../../cli/output/text.ts';
 import { thisHolder } from '../../host/process-identity.ts';
 import { MATCH_RULES } from '../../ledger/own-books.ts';
 import { messageOf } from '../../ledger/text.ts';
-import type { PlatformApp } from '../../run/app.ts';
 import { recordedJob, type RecordedWork } from '../../run/schedule/recorded-job.ts';
-import type { DueJob } from '../../run/schedule/due.ts';
-import type { JobReport } from '../../run/schedule/job.ts';
+import type { Job } from '../../run/schedule/job.ts';
 import { EXIT, exitCodeOf, mostSevere } from '../../run/verdict/exit-codes.ts';
 import { arrayLiteral, type Db, rowsOf } from '../../store/engine/database.ts';
 import { matchBooks, type MatchRequest } from './match.ts';
@@ -36,10 +34,9 @@ export const addMatchCommand = (books: Command): Command =>
     .addHelpText('after', HELP)
     .action(matchCommand);
 
-const matchCommand = (
-  { merchant, all = false }: { readonly merchant: readonly string[]; readonly all?: boolean },
-  self: Command,
-): Promise<void> =>
+type Flags = Pick<RangeFlags, 'merchant'> & { readonly all?: boolean };
+
+const matchCommand = ({ merchant, all = false }: Flags, self: Command): Promise<void> =>
   answer(self, async ({ db, settings, now }) => {
     const known = await merchantsWithBooks(db);
     const unknown = merchant.find((one) => !known.includes(one));
@@ -106,11 +103,7 @@ export async function matchMerchants(
 }
 
 /** The job of the schedule. The ledger's own night is over by then, and stays as it ended. */
-export const executeMatchJob = (
-  { database: { db }, settings, now }: PlatformApp,
-  due: DueJob,
-  signal: AbortSignal,
-): Promise<JobReport> =>
+export const executeMatchJob: Job['run'] = ({ database: { db }, settings, now }, due, signal) =>
   recordedJob({ db, now, holder: thisHolder(), signal }, due, async (runId) => {
     const merchants = await merchantsWithBooks(db);
     const ended = await matchMerchants(merchants, { db, rules: settings.books, now, runId });
