@@ -76,7 +76,9 @@ const ofPayee = (db: Db, { merchantNo, payeeKey }: Payee) =>
  * `beneficiary_in_review` allows one such registration a payee.
  */
 export const beneficiaryInReview = async (db: Db, payee: Payee): Promise<BeneficiaryRow | null> =>
-  (await ofPayee(db, payee).where(sql<boolean>`status IN ('sending', '01')`).executeTakeFirst()) ?? null;
+  (await ofPayee(db, payee)
+    .where(sql<boolean>`status IN ('sending', '01')`)
+    .executeTakeFirst()) ?? null;
 
 /** Approved registrations of the same payee, oldest first. */
 export const beneficiariesApproved = (db: Db, payee: Payee): Promise<BeneficiaryRow[]> =>
