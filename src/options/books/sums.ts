@@ -88,10 +88,8 @@ export function completions(
       (value) => value * sign > 0n && (target === null || value * sign < goal * sign),
     );
     const [least, most] = target === null ? [2, entriesMax] : [1, entriesMax - 1];
-    return sumsOfSome(
-      ofSign.toSorted((a, b) => Number((a - b) * sign)),
-      { goal, least, most, among },
-    );
+    const ascending = ofSign.toSorted((a, b) => Number((a - b) * sign));
+    return sumsOfSome(ascending, goal, { least, most, among });
   });
   return found.map((sum) => fromScaled(target === null ? sum : goal - sum, scale));
 }
@@ -99,12 +97,8 @@ export function completions(
 /** The sums of some of these values, which ascend, for as long as less of them are tried than chance allows. */
 function sumsOfSome(
   values: readonly bigint[],
-  {
-    goal,
-    least,
-    most,
-    among,
-  }: { readonly goal: bigint; readonly least: number; readonly most: number; readonly among: number },
+  goal: bigint,
+  { least, most, among }: Readonly<Record<'least' | 'most' | 'among', number>>,
 ): bigint[] {
   const sums: bigint[] = [];
   values.forEach((largest, place) => {
