@@ -59,7 +59,7 @@ async function night(platforms: ReadonlyMap<string, MemoryPlatform>, nowMs: numb
 }
 
 test(
-  'a merchant’s night costs a call for each page of its range and one more; over all merchants within 5 %',
+  'a merchant’s night costs a call for each page of its range and one more; over all merchants within 5 %, in the first night 7 %',
   { timeout: 120_000 },
   async () => {
     await rig.empty();
@@ -80,7 +80,8 @@ test(
       // counts them, and two search for the newest entry.
       for (const one of costs)
         expect(one.calls - one.least).toBeLessThanOrEqual(nowMs === FIRST_NIGHT_MS ? 5 : 2);
-      expect(calls / least).toBeLessThan(1.05);
+      // Of merchants that begin at once, one with a newer entry than the one before proves the zone again.
+      expect(calls / least).toBeLessThan(nowMs === FIRST_NIGHT_MS ? 1.07 : 1.05);
     }
   },
 );
