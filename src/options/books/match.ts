@@ -44,12 +44,12 @@ export async function matchIn(trx: Trx, request: MatchRequest): Promise<MatchRep
       SELECT DISTINCT ON (book) starts_on FROM book_import WHERE merchant_no = ${merchantNo} ORDER BY book, id DESC
     ) AS latest`;
   const { rules: names, days: within, sumEntriesMax: most, tolerances } = rules;
-  const rulesHash = JSON.stringify([names, within, most, [...tolerances].toSorted(), startsOn]);
+  const rulesText = JSON.stringify([names, within, most, [...tolerances].toSorted(), startsOn]);
   // Everything is matched again where the rules are not those of the last matching, or there was none.
   const { isNew } = await rowOf(trx)<{ isNew: boolean }>`
-    SELECT coalesce(bool_or(matched_rules <> hashtextextended(${rulesHash}, 0)), true) AS "isNew" FROM book_day WHERE merchant_no = ${merchantNo}`;
+    SELECT coalesce(bool_or(matched_rules <> hashtextextended(${rulesText}, 0)), true) AS "isNew" FROM book_day WHERE merchant_no = ${merchantNo}`;
   const isFull = request.full === true || isNew;
-  const scope: Scope = { trx, merchantNo, rules, rulesHash, now, runId, isFull, startsOn };
+  const scope: Scope = { trx, merchantNo, rules, rulesText, now, runId, isFull, startsOn };
   if (!(await loadRows(scope)))
     return { days: 0, isFull, made: [], undone: { byHand: 0, byRule: 0 }, entries: 0 };
   await matchRows(scope);

@@ -61,11 +61,12 @@ const written = (scope: Scope) => sql`
 
 const storeRows = (scope: Scope): readonly RawBuilder<unknown>[] => {
   const { merchantNo } = scope;
-  const values = sql`match_id = new_match_id, rule = new_rule, currency = bk_write.currency, day = bk_write.day, amount = bk_write.amount,
-    version = bk_write.version, named = new_named`;
-  const isSame = [
-    sql`known.merchant_no = ${merchantNo} AND known.batch_no = bk_write.batch_no`,
-    sql`known.book_entry_id = bk_write.book_entry_id`,
+  const values = sql`match_id = new_match_id, rule = new_rule, currency = row.currency, day = row.day, amount = row.amount,
+    version = row.version, named = new_named`;
+  // The rows of `known` that are those of `row`: each side has an index of its own.
+  const ofSides = (statement: (isSame: RawBuilder<unknown>) => RawBuilder<unknown>) => [
+    statement(sql`known.merchant_no = ${merchantNo} AND known.batch_no = row.batch_no`),
+    statement(sql`known.book_entry_id = row.book_entry_id`),
   ];
   return [
     sql`DELETE FROM book_match WHERE id IN (SELECT match_id FROM bk_over)`,
@@ -73,14 +74,13 @@ const storeRows = (scope: Scope): readonly RawBuilder<unknown>[] => {
     sql`INSERT INTO book_match (id, merchant_no, currency, rule, ledger_amount, difference, difference_type, complete_on, made_at)
       OVERRIDING SYSTEM VALUE SELECT match_id, ${merchantNo}, currency, rule, ledger_amount, difference, difference_type, complete_on, now()
       FROM bk_group WHERE is_new`,
-    sql`DELETE FROM book_match_entry AS known USING bk_gone WHERE known.merchant_no = ${merchantNo} AND known.batch_no = bk_gone.batch_no`,
-    sql`DELETE FROM book_match_entry AS known USING bk_gone WHERE known.book_entry_id = bk_gone.book_entry_id`,
-    ...isSame.map(
-      (same) => sql`DELETE FROM book_match_entry AS known USING bk_write WHERE is_out AND ${same}`,
+    ...ofSides((isSame) => sql`DELETE FROM book_match_entry AS known USING bk_gone AS row WHERE ${isSame}`),
+    ...ofSides(
+      (isSame) => sql`DELETE FROM book_match_entry AS known USING bk_write AS row WHERE is_out AND ${isSame}`,
     ),
-    ...isSame.map(
-      (same) =>
-        sql`UPDATE book_match_entry AS known SET ${values} FROM bk_write WHERE NOT is_out AND ${same}`,
+    ...ofSides(
+      (isSame) =>
+        sql`UPDATE book_match_entry AS known SET ${values} FROM bk_write AS row WHERE NOT is_out AND ${isSame}`,
     ),
     sql`INSERT INTO book_match_entry (match_id, rule, merchant_no, currency, batch_no, book_entry_id, day, amount, version, named)
       SELECT new_match_id, new_rule, ${merchantNo}, currency, batch_no, book_entry_id, day, amount, version, new_named
@@ -90,12 +90,12 @@ const storeRows = (scope: Scope): readonly RawBuilder<unknown>[] => {
 };
 
 /** A day's share of what only one side has is what its entries add up to, less what the matches that are complete on it hold. */
-const figures = ({ merchantNo, isFull, rulesHash }: Scope): readonly RawBuilder<unknown>[] => [
+const figures = ({ merchantNo, isFull, rulesText }: Scope): readonly RawBuilder<unknown>[] => [
   ...temporary('bk_figure_day')`
     SELECT currency, day FROM bk_touch UNION SELECT currency, day FROM bk_write ${isFull ? sql`` : sql`UNION SELECT currency, day FROM bk_row WHERE NOT is_known`}`,
   sql`INSERT INTO book_day AS known (merchant_no, currency, day, matched_fingerprint, matched_rules, is_changed, ledger_total, book_total, ledger_open,
       book_open, difference)
-    SELECT ${merchantNo}, currency, day, fingerprint, hashtextextended(${rulesHash}, 0), false, ledger_total, book_total,
+    SELECT ${merchantNo}, currency, day, fingerprint, hashtextextended(${rulesText}, 0), false, ledger_total, book_total,
       ledger_total - ledger_matched, book_total - (ledger_matched - matched.difference), matched.difference
     FROM bk_figure_day AS own LEFT JOIN bk_day USING (currency, day)
     CROSS JOIN LATERAL (

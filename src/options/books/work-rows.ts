@@ -17,7 +17,7 @@ export interface Scope {
   readonly merchantNo: string;
   readonly rules: MatchRules;
   /** The rules and the start as one text: other ones match everything again. */
-  readonly rulesHash: string;
+  readonly rulesText: string;
   readonly now: Date;
   readonly runId: number | null;
   /** Whether every entry is matched again. */
@@ -124,11 +124,10 @@ const rowsOn = (scope: Scope, spans: RawBuilder<unknown>, where = TRUE): RawBuil
 /** Entries as they were matched last, on days that did not change. What references and people join is in no other rule. */
 const rowsAround = (scope: Scope): RawBuilder<unknown>[] => {
   const { merchantNo, startsOn } = scope;
-  const isFree = sql`known.named IS NULL AND known.rule IS DISTINCT FROM 'reference' AND NOT ${BY_PERSON}`;
+  const isFree = sql`named IS NULL AND rule IS DISTINCT FROM 'reference' AND NOT ${BY_PERSON}`;
   const before = sql`(SELECT currency, greatest(first, ${startsOn}::date - ${scope.rules.days}::int) AS first, least(last, ${startsOn}::date - 1) AS last
     FROM bk_around WHERE first < ${startsOn}::date)`;
-  const around = sql`merchant_no = ${merchantNo} AND currency = span.currency AND day BETWEEN span.first AND span.last
-    AND named IS NULL AND rule IS DISTINCT FROM 'reference' AND NOT ${BY_PERSON}`;
+  const around = sql`merchant_no = ${merchantNo} AND currency = span.currency AND day BETWEEN span.first AND span.last AND ${isFree}`;
   return [
     sql`INSERT INTO bk_row (is_book, batch_no, book_entry_id, currency, day, amount, version, match_id, rule, known_currency, known_day, is_known,
         is_changed, is_moved)
