@@ -1,5 +1,5 @@
 /**
- * `npm run dependencies`: writes docs/dependencies.md: each package that daybook runs with, why, when it was last published, and what it
+ * `npm run reference:dependencies`: writes docs/dependencies.md: each package that daybook runs with, why, when it was last published, and what it
  * costs on disk and at start. Asks the package registry, and measures on this machine.
  */
 import { execFileSync } from 'node:child_process';
@@ -94,7 +94,7 @@ function page(): string {
   const all = runtimePaths(packages);
   return [
     '# The packages daybook runs with',
-    '<!-- Made by `npm run dependencies`; the reasons are in scripts/dependencies/reasons.ts. -->',
+    '<!-- Made by `npm run reference:dependencies`; the reasons are in scripts/dependencies/reasons.ts. -->',
     `${Object.keys(dependencies).length} packages are installed with daybook, and with those below them ${installed.size}: ${megabytes(installed).toFixed(0)} MB. ${Object.keys(peerDependencies).length} more are optional: only some settings need them ([which](library.md)). With these, as in the image, there are ${all.size}: ${megabytes(all).toFixed(0)} MB.`,
     'Brings: how many packages would be gone without it, itself included, and their MB. Start: CPU in ms to load it, without Node itself, nothing cached. A command loads a package when it needs it.',
     table(['package', 'version', 'for', 'why', 'last published', 'brings', 'MB', 'start'], rows),

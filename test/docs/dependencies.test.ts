@@ -18,7 +18,7 @@ test('every package has a reason, and no reason is left of one that is gone', ()
   expect(reasoned.sort()).toEqual(packages.map(([name]) => name).sort());
 });
 
-test('the page has every package with its version (`npm run dependencies` writes it)', () => {
+test('the page has every package with its version (`npm run reference:dependencies` writes it)', () => {
   const rows = read('docs/dependencies.md')
     .split('\n')
     .flatMap((line) => {
