@@ -5,6 +5,7 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -44,6 +45,22 @@ test('a restrictive or missing licence is reported with its package', () => {
     'copyleft 2.0.0 is under MPL-2.0, which is not allowed: replace it, or decide and list it.',
     'silent 3.0.0 states no licence: read its files, then list or replace it.',
   ]);
+});
+
+test("no script of the project has the name of one of npm's hooks, so an install runs nothing of it", () => {
+  const hooks = [
+    'preinstall',
+    'install',
+    'postinstall',
+    'preprepare',
+    'prepare',
+    'postprepare',
+    'prepublish',
+    'dependencies',
+  ];
+  const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
+  expect(Object.keys(scripts)).toContain('prepack');
+  expect(Object.keys(scripts).filter((name) => hooks.includes(name))).toEqual([]);
 });
 
 /** What a registry says of a package's weaknesses, when it is asked about many. */
