@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { MONTH_FORMATS, STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';
 import { CSV } from '../../src/statements/formats/csv.ts';
 import { STATEMENT_COLUMNS, type StatementFormat } from '../../src/statements/formats/format.ts';
-import { closeText, type CloseFile } from '../../src/options/close/close-file.ts';
+import { closeText, type CloseFile } from '../../src/months/close-file.ts';
 import {
   closeKey,
   fileOf,
@@ -17,7 +17,7 @@ import {
   summaryKey,
 } from '../../src/statements/keys.ts';
 import { manifestSchema } from '../../src/statements/manifest.ts';
-import { monthCsv, monthOf } from '../../src/statements/month.ts';
+import { monthCsv, monthOf } from '../../src/months/month.ts';
 import { markContent } from '../../src/statements/store-owner.ts';
 import { summaryCsv, UNREADABLE_COLUMN } from '../../src/statements/summary.ts';
 import {

@@ -76,6 +76,11 @@ const CORE: readonly CommandEntry[] = [
     load: async () => (await import('./statements.ts')).statementsCommand,
   },
   {
+    usage: 'close [options] [month]',
+    about: 'close a month: freeze its statements, so that later revisions show as adjustments',
+    load: async () => (await import('./close.ts')).closeCommand,
+  },
+  {
     usage: 'verify [options] <path...>',
     about: VERIFY_ABOUT,
     load: async () => (await import('./verify.ts')).verifyCommand,

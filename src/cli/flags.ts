@@ -8,7 +8,7 @@ import { REFERENCE_CHARACTERS_MAX, referenceIn } from '../platform/reply.ts';
 import { isMerchantNo, MERCHANT_NO_RULE } from '../ledger/merchant-no.ts';
 import { askedRange, assertAskable, type DayRange } from '../run/range.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
-import { monthOf, type Month } from '../statements/month.ts';
+import { monthOf, type Month } from '../months/month.ts';
 import { LIST_SHOWN_MAX } from './output/text.ts';
 import { collect } from './print.ts';
 

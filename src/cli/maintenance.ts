@@ -1,4 +1,5 @@
 /** Commands for who keeps an installation: `doctor`, `migrate`, `prune` and `audit`. */
+import { listCloses } from '../months/stored.ts';
 import type { Command } from 'commander';
 import { addDays, dayOf } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
@@ -13,7 +14,7 @@ import type { Database } from '../store/engine/database.ts';
 import { assertMigrated, laterMigrations, migrate } from '../store/engine/migrations.ts';
 import { MIGRATION_WAITS } from '../store/engine/retry.ts';
 import { part, queueOf } from '../options/all.ts';
-import type { MonthClose } from '../statements/closes.ts';
+import type { MonthClose } from '../months/closes.ts';
 import { PRUNE_KEEPS_DAYS, prunableRows, pruneRows, type Pruned } from '../store/prune.ts';
 import {
   answer,
@@ -179,7 +180,7 @@ export function auditCommand(command: Command): void {
   command.action((_flags: object, self: Command) =>
     answer(self, async ({ db, times }) => {
       const rows = await listAuditEvents(db, AUDIT_ROWS_MAX);
-      const closes = (await part('closes')?.list(db, { merchants: null })) ?? [];
+      const closes = await listCloses(db, { merchants: null });
       const closeOf = new Map(
         closes.map((one) => [closeName(`${one.merchantNo} ${one.month}`, one.closedAt), one]),
       );

@@ -1,10 +1,10 @@
 /** `statements get`: downloads a day's statement, or a month as one ZIP, and proves each file. */
+import { frozenBy } from '../months/files.ts';
 import { basename, dirname } from 'node:path';
 import { Option, type Command } from 'commander';
 import { bytesOf } from '../objects/object-store.ts';
-import { part } from '../options/all.ts';
 import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
-import { changesBetween, monthChanges, zippedChanges, type DayChanges } from '../statements/changes-since.ts';
+import { changesBetween, monthChanges, zippedChanges, type DayChanges } from '../months/changes-since.ts';
 import { formatNote, inFormat } from '../statements/fetch.ts';
 import { MONTH_FORMATS, SPREADSHEET, STATEMENT_FORMATS } from '../statements/formats/all.ts';
 import { CSV } from '../statements/formats/csv.ts';
@@ -17,8 +17,8 @@ import {
   nameIn,
   SIGNATURE_EXTENSION,
 } from '../statements/keys.ts';
-import { monthDownload, zippedMonth, type DayAsCsv } from '../statements/month-files.ts';
-import type { ListedMonth, Month } from '../statements/month.ts';
+import { monthDownload, zippedMonth, type DayAsCsv } from '../months/month-files.ts';
+import type { ListedMonth, Month } from '../months/month.ts';
 import { isUnsigned } from '../statements/write-manifest.ts';
 import { recordAuditEvent } from '../store/audit.ts';
 import { monthSubject } from '../store/downloaded.ts';
@@ -232,8 +232,8 @@ async function getMonthChanges(flags: GetFlags, since: string, month: Month, sel
   assertHoldsChanges(format);
   const currencies = currenciesOf(flags);
   await answer(self, async ({ db, objects, now }) => {
-    const frozen = await part('closes')?.frozen(db, merchantNo, month.name, number);
-    if (!frozen)
+    const frozen = await frozenBy(db, merchantNo, month.name, number);
+    if (frozen === null)
       throw new UsageError(
         `there is no close ${number} of ${month.name} of merchant ${merchantNo}; \`daybook close --list\` shows those that are.`,
       );

@@ -1,12 +1,12 @@
 /** `statements get --month` as one file: an account's month in a format that holds one, or a merchant's as a workbook. */
 import type { Command } from 'commander';
 import { UsageError } from '../run/verdict/exit-codes.ts';
-import { accountMonthFile } from '../statements/account-month.ts';
+import { accountMonthFile } from '../months/account-month.ts';
 import { formatNote } from '../statements/fetch.ts';
 import type { MonthFormat, StatementFormat } from '../statements/formats/format.ts';
 import { overviewName } from '../statements/keys.ts';
-import { listedMonth } from '../statements/month-files.ts';
-import { stretches, type ListedMonth, type Month } from '../statements/month.ts';
+import { listedMonth } from '../months/month-files.ts';
+import { stretches, type ListedMonth, type Month } from '../months/month.ts';
 import type { Chosen } from '../ledger/account-filter.ts';
 import { recordAuditEvent } from '../store/audit.ts';
 import { monthSubject } from '../store/downloaded.ts';

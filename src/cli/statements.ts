@@ -1,10 +1,10 @@
 /** `statements`: lists what was published, and takes over a store. */
+import { addKeygenCommand } from './keygen.ts';
 import type { Command } from 'commander';
 import { thisHolder } from '../host/process-identity.ts';
-import { part } from '../options/all.ts';
 import { underLeasesAsNeeded } from '../run/leases.ts';
 import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
-import { adoptStore, type AdoptReport } from '../statements/adopt.ts';
+import { adoptStore, type AdoptReport } from '../months/adopt.ts';
 import { recordAuditEvent } from '../store/audit.ts';
 import { listStatements, type StatementPlace, type StatementRow } from '../store/statements/statements.ts';
 import { answer, auditEventOf, stopSignal, withBy, type GlobalFlags } from './context.ts';
@@ -26,7 +26,7 @@ export function statementsCommand(statements: Command): void {
   addListCommand(statements);
   addStatementsDiffCommand(statements);
   addAdoptCommand(statements);
-  part('signatures')?.addKeygen(statements);
+  addKeygenCommand(statements);
   addStatementsGetCommand(statements);
 }
 

@@ -1,13 +1,13 @@
 /** `verify`: checks downloaded statements against their manifests, offline. */
+import { isSecretKey, readPublicKey } from '../signing.ts';
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import type { PublicKey } from '../ledger/signature.ts';
-import { part } from '../options/all.ts';
 import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
 import { STATEMENT_FORMATS } from '../statements/formats/all.ts';
-import type { VerifiedClose } from '../statements/closes.ts';
+import type { VerifiedClose } from '../months/closes.ts';
 import { groupedBy, type VerifiedChain } from '../statements/verify-chain.ts';
-import { publicKeyIn, verifyPaths, type VerifyReport } from '../statements/verify.ts';
+import { verifyPaths, type VerifyReport } from '../verify/verify.ts';
 import { counted, lines } from './output/text.ts';
 import { collect, print } from './print.ts';
 
@@ -50,13 +50,13 @@ export function verifyCommand(command: Command): void {
 
 /** A public key, or a file that holds one. What may be a secret key is never shown. */
 async function publicKeyFlag(given: string): Promise<PublicKey> {
-  const own = publicKeyIn(given);
+  const own = readPublicKey(given);
   if (own !== null) return own;
   const text = await readFile(given, 'utf8').catch(() => null);
-  const read = text === null ? null : publicKeyIn(text);
+  const read = text === null ? null : readPublicKey(text);
   if (read !== null) return read;
   if (text !== null) throw new UsageError(`--public-key ${given} holds no public key of minisign; ${PAIR}`);
-  if (part('signatures')?.isSecretKey(given) === true)
+  if (isSecretKey(given))
     throw new UsageError(
       '--public-key was given the secret key; give the public one (RW...), or a file with it.',
     );

@@ -1,4 +1,4 @@
-/** Keys and signatures, as those who publish and check know them. An option reads and makes them. */
+/** Keys and signatures, as those who publish and check know them. */
 
 export interface PublicKey {
   /** As people name it: 16 hexadecimal digits. */

@@ -1,4 +1,5 @@
 /** `@daybook/daybook/verify`: what `daybook verify` does, as a function, and what its keys are read with. */
-export { publicKeyIn as readPublicKey, verifyPaths, type VerifyReport } from '../statements/verify.ts';
+export { readPublicKey } from '../signing.ts';
+export { verifyPaths, type VerifyReport } from '../verify/verify.ts';
 export { NothingToVerify, type VerifiedFile } from '../statements/verify-days.ts';
 export type { PublicKey } from '../ledger/signature.ts';

@@ -3,7 +3,6 @@ import type { MonthFormat, StatementFormat } from '../statements/formats/format.
 import { alerts } from './alerts/option.ts';
 import { beneficiaries } from './beneficiaries/option.ts';
 import { books } from './books/option.ts';
-import { close } from './close/option.ts';
 import { embedded } from './embedded/option.ts';
 import { formats } from './formats/option.ts';
 import { mail } from './mail/option.ts';
@@ -16,11 +15,9 @@ import { pages } from './pages/option.ts';
 import { queue } from './queue/option.ts';
 import { reference } from './reference/option.ts';
 import { sandbox } from './sandbox/option.ts';
-import { signing } from './signing/option.ts';
 
 export const OPTIONS: readonly Option[] = [
   // In the order in which `daybook --help` has their commands.
-  close,
   books,
   queue,
   alerts,
@@ -35,7 +32,6 @@ export const OPTIONS: readonly Option[] = [
   onboardingDemo,
   embedded,
   formats,
-  signing,
 ];
 
 /** What the option with this part brings; null where no option has it. */

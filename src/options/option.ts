@@ -26,7 +26,7 @@ import type { QueueGlance } from '../run/health.ts';
 import type { StatementMail } from '../run/statement-mail.ts';
 import type { DueJob } from '../run/schedule/due.ts';
 import type { Job } from '../run/schedule/job.ts';
-import type { AdoptOptions, AdoptReport } from '../statements/adopt.ts';
+import type { AdoptOptions, AdoptReport } from '../months/adopt.ts';
 import type {
   Adjustment,
   CloseCheck,
@@ -36,10 +36,10 @@ import type {
   MonthClose,
   Preparation,
   StoredClose,
-} from '../statements/closes.ts';
-import type { Frozen } from '../statements/changes-since.ts';
-import type { Month } from '../statements/month.ts';
-import type { OpenDay } from '../statements/open-days.ts';
+} from '../months/closes.ts';
+import type { Frozen } from '../months/changes-since.ts';
+import type { Month } from '../months/month.ts';
+import type { OpenDay } from '../months/open-days.ts';
 import type { RepairedFile, RepairOptions } from '../statements/repair-files.ts';
 import type { SettingsWithoutPlatform } from '../settings/settings.ts';
 import type { ListenAddress } from '../settings/values/addresses.ts';
@@ -124,120 +124,6 @@ export interface Observation {
   readonly asksTraces: (env: TracesOptions['env']) => Promise<boolean>;
   readonly openTraces: (options: TracesOptions) => Promise<Traces>;
   readonly createMetrics: () => Promise<ProcessMetrics>;
-}
-
-/** Reads keys and signatures. */
-export interface Signatures {
-  /** Reads a secret key, given as its line or its complete file; else the problem, without any of its text. */
-  readonly readSigningKey: (text: string) => SigningKey | string;
-  readonly isSecretKey: (text: string) => boolean;
-  /** Reads a public key, given as its line or its complete file; null if it is none. */
-  readonly readPublicKey: (text: string) => PublicKey | null;
-  /** Whether the text is a signature, of whatever key. */
-  readonly isSignature: (text: string) => boolean;
-  /** Adds the command that makes a pair of keys. */
-  readonly addKeygen: (statements: Command) => void;
-}
-
-/** A month to be closed, and who asks for it. */
-export interface CloseRequest {
-  readonly merchantNo: string;
-  readonly month: Month;
-  /** Why it is closed though days are open; null where that refuses. */
-  readonly despite: string | null;
-  readonly auditEvent: AuditEvent;
-  /** Left out: it is closed at once. */
-  readonly step?: CloseStep;
-  /** What a person saw before they asked for it (`seen` of a result): anything else refuses. */
-  readonly seen?: string | null;
-}
-
-/**
- * `check` only says what is in the way. `prepare`, `approve` and `withdraw` are of a close by two persons. `reopen` needs
- * its reason as the note of the audit event.
- */
-export type CloseStep = 'close' | 'check' | 'prepare' | 'approve' | 'withdraw' | 'reopen';
-
-/** What is in the way of a step, apart from open days. */
-export interface Obstacle extends Pick<OpenDay, 'why' | 'todo' | 'who'> {
-  readonly cause:
-    | 'store'
-    | 'unmatched'
-    | 'not-prepared'
-    | 'prepared'
-    | 'own-preparation'
-    | 'changed'
-    | 'not-seen'
-    | 'not-closed';
-}
-
-/** What closing works with. */
-export interface CloseOptions {
-  readonly db: Database['db'];
-  readonly objects: ObjectStore;
-  readonly signingKey: SigningKey | null;
-  readonly zone: string;
-  readonly now: () => Date;
-  /** Whether one person prepares a month and another one approves it. Left out: one person closes it. */
-  readonly needsApproval?: boolean;
-  /** Whether unmatched entries of own books keep the month from being closed. Left out: they do not. */
-  readonly needsMatch?: boolean;
-}
-
-export type CloseResult =
-  /** A new close. It names the one before, if there is one, and what changed since. */
-  | { readonly kind: 'closed'; readonly close: StoredClose; readonly adjustments: readonly Adjustment[] }
-  /** It was closed before, and no statement changed since. `openDays` are those that the close does not name. */
-  | { readonly kind: 'already'; readonly close: StoredClose; readonly openDays: readonly OpenDay[] }
-  /** Days are open, so it was not closed; `others` is what else is in the way. */
-  | {
-      readonly kind: 'open';
-      readonly openDays: readonly OpenDay[];
-      readonly others: readonly Obstacle[];
-      readonly seen: string;
-    }
-  /** Nothing of it is published. */
-  | { readonly kind: 'empty'; readonly openDays: readonly OpenDay[] }
-  /** No day is open, or there is a reason, and something else is in the way. */
-  | { readonly kind: 'refused'; readonly others: readonly Obstacle[]; readonly seen?: string }
-  /** It was only checked, and nothing is in the way. */
-  | { readonly kind: 'ready'; readonly seen: string }
-  | { readonly kind: 'prepared'; readonly preparation: Preparation }
-  /** `by` prepared it. */
-  | { readonly kind: 'withdrawn'; readonly by: string }
-  /** After the close of this number. */
-  | { readonly kind: 'reopened'; readonly number: number };
-
-/** Closed months, with what is published of them. */
-export interface Closes {
-  /** By merchant, month and number. */
-  readonly list: (db: Db, filter: CloseFilter) => Promise<MonthClose[]>;
-  /** The months that wait for approval, by merchant and month. */
-  readonly preparations: (db: Db, filter: CloseFilter) => Promise<Preparation[]>;
-  readonly ofMonth: (db: Db, merchantNo: string, month: string) => Promise<ClosesOfMonth>;
-  /** What a close froze; null if there is no such close. */
-  readonly frozen: (
-    db: Db,
-    merchantNo: string,
-    month: string,
-    number: number,
-  ) => Promise<readonly Frozen[] | null>;
-  /** Those of the months that are closed. Name merchants and a month: every statement of it is read. */
-  readonly closedMonths: (db: Db, filter: CloseFilter) => Promise<ClosedMonth[]>;
-  /** By merchant, the newest months last. Cheap however many statements there are. */
-  readonly adjustmentsOfEach: (
-    db: Db,
-    merchants: readonly string[],
-  ) => Promise<ReadonlyMap<string, readonly Adjustment[]>>;
-  /** Closes a month, or does another step about it. Throws `StatementDamaged` where the store holds another file in place of one of its closes. */
-  readonly close: (request: CloseRequest, options: CloseOptions) => Promise<CloseResult>;
-  /** Writes again what the store lacks of the closes in [fromDay, toDay]. Throws what `repairFiles` throws. */
-  readonly repair: (options: RepairOptions) => Promise<RepairedFile[]>;
-  /** Takes over the closes under these keys that the database does not know. Throws what `adoptStore` throws. */
-  readonly adopt: (
-    keys: readonly string[],
-    options: AdoptOptions,
-  ) => Promise<Pick<AdoptReport, 'closes' | 'left'>>;
 }
 
 /** Who decides on entries of own books, and by which rules what is around them is matched again. */
@@ -338,11 +224,6 @@ export interface Option {
   readonly statementMail?: () => Promise<StatementMail>;
   /** Loads the pages. */
   readonly pages?: () => Promise<PagesPart>;
-  readonly signatures?: Signatures;
-  /** Closing months, and what is stored of it. */
-  readonly closes?: Closes;
-  /** Begins to check files of closes. `verify.mjs` has it from `standalone.ts` in the option's folder. */
-  readonly closeCheck?: () => Promise<CloseCheck>;
   readonly ownBooks?: OwnBooks;
   /** Workers, and what a night that they do needs. */
   readonly queue?: WorkQueue;

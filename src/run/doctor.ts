@@ -6,7 +6,6 @@ import { addDays, dayOf, dayWindow, daysFromTo } from '../ledger/business-day.ts
 import { type ObjectStore, ObjectStoreUnreachable } from '../objects/object-store.ts';
 import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import type { Settings, StatementMailSettings } from '../settings/settings.ts';
-import { part } from '../options/all.ts';
 import { secretKeysInUse, provenSecretKeys } from '../store/secrets/key-check.ts';
 import type { Database } from '../store/engine/database.ts';
 import { MigrationsPending } from '../store/engine/errors.ts';
@@ -232,8 +231,7 @@ const mailFound = ({ recipients }: StatementMailSettings): string =>
 /** A key that cannot be read is found with the settings. */
 function signingKeyFound({ signingKey }: Settings): string {
   if (signingKey !== null) return `${signingKey.name} signs manifests; its public key is ${signingKey.text}`;
-  const none = 'none, so manifests are not signed';
-  return part('signatures') === null ? none : `${none}; \`daybook statements keygen\` makes one`;
+  return 'none, so manifests are not signed; `daybook statements keygen` makes one';
 }
 
 /** Checks that the settings hold every key that stored data is encrypted with. Throws `UnknownSecretKey`. */

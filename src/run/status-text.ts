@@ -18,7 +18,7 @@ import {
 } from './verdict/finding-reasons.ts';
 import type { UnmatchedCount } from '../ledger/own-books.ts';
 import type { Window } from '../ledger/entry.ts';
-import type { Adjustment, Preparation } from '../statements/closes.ts';
+import type { Adjustment, Preparation } from '../months/closes.ts';
 import type { HistoricalComparison } from '../store/historical-days.ts';
 import type { OpenRange } from './coverage.ts';
 import { daysName, rangeName } from './verdict/judge.ts';

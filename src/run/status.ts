@@ -1,6 +1,8 @@
 /**
  * For each merchant: the last good run, the days its ledger is proven for, what is missing, and what needs a person.
  */
+import { listPreparations } from '../months/approval.ts';
+import { adjustmentsOfEach } from '../months/stored.ts';
 import type { Kysely } from 'kysely';
 import { dayOf } from '../ledger/business-day.ts';
 import type { Window } from '../ledger/entry.ts';
@@ -10,7 +12,7 @@ import { unreadableByMerchant } from '../store/quarantine.ts';
 import { countOpenBreaks, isNewSince } from '../store/breaks/breaks.ts';
 import { part } from '../options/all.ts';
 import type { UnmatchedCount } from '../ledger/own-books.ts';
-import type { Adjustment, Preparation } from '../statements/closes.ts';
+import type { Adjustment, Preparation } from '../months/closes.ts';
 import { latenessMeasured, measuredOf } from '../store/lateness.ts';
 import { notJoined } from '../store/merchants.ts';
 import { noticesByMerchant, noticesSince, type KnownNotice } from '../store/notices.ts';
@@ -118,19 +120,13 @@ async function foundOf(
     notices: noticesSince(db, merchants, noticesFrom).then(noticesByMerchant),
     olderDays: historicalComparisons(db, merchants),
     measured: latenessMeasured(db, merchants, dayOf(now.getTime(), zone)),
-    adjusted: adjustmentsOf(db, merchants),
-    prepared: (part('closes')?.preparations(db, { merchants }) ?? Promise.resolve([])).then(byMerchant),
+    adjusted: adjustmentsOfEach(db, merchants),
+    prepared: listPreparations(db, { merchants }).then(byMerchant),
     ownBooks: (part('ownBooks')?.counts(db, merchants) ?? Promise.resolve([])).then(byMerchant),
     discrepancies: discrepanciesOf(db, merchants, zone).then(byMerchant),
     held: heldDaysOf(db, merchants).then(byMerchant),
   });
 }
-
-const adjustmentsOf = async (
-  db: Kysely<DB>,
-  merchants: readonly string[],
-): Promise<ReadonlyMap<string, readonly Adjustment[]>> =>
-  (await part('closes')?.adjustmentsOfEach(db, merchants)) ?? new Map();
 
 /** Waits for all of these at the same time. */
 async function allOf<Answers extends object>(asked: { [Name in keyof Answers]: Promise<Answers[Name]> }) {

@@ -1,4 +1,5 @@
 /** Makes the manifest that a day's rows require: stores it as a row first, signs it, then writes it to the store. */
+import { isSignature } from '../signing.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { SigningKey } from '../ledger/signature.ts';
 import { storableText } from '../ledger/text.ts';
@@ -10,7 +11,6 @@ import {
   type PutOptions,
   type StoredDigest,
 } from '../objects/object-store.ts';
-import { part } from '../options/all.ts';
 import type { ManifestRow, StoredRow } from '../store/statements/stored-files.ts';
 import { manifestKey, signatureKey, WITHDRAWN } from './keys.ts';
 import { addDays, dayWindow } from '../ledger/business-day.ts';
@@ -82,13 +82,10 @@ export async function signatureNextTo(
   return signatureIn(await readText(objects, signatureKey(merchantNo, day)));
 }
 
-/**
- * The text where it is a signature that can be stored, else null. Where no option can tell, any text is taken for one: it is withdrawn
- * when the manifest next to it is replaced.
- */
-export function signatureIn(text: string | null, known = part('signatures')): string | null {
+/** The text where it is a signature that can be stored, else null. */
+export function signatureIn(text: string | null): string | null {
   if (text === null || text === '' || text === WITHDRAWN || storableText(text) !== text) return null;
-  return known === null || known.isSignature(text) ? text : null;
+  return isSignature(text) ? text : null;
 }
 
 export const isSignedWith = (key: SigningKey, text: string, signature: string | null): boolean =>

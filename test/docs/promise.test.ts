@@ -8,7 +8,7 @@ import type { RunReport } from '../../src/run/report.ts';
 import type { KnownRun } from '../../src/run/run-state.ts';
 import type { MerchantStatus } from '../../src/run/status.ts';
 import type { Reason } from '../../src/run/verdict/exit-codes.ts';
-import type { VerifyReport } from '../../src/statements/verify.ts';
+import type { VerifyReport } from '../../src/verify/verify.ts';
 import type { VerifiedChain } from '../../src/statements/verify-chain.ts';
 import type { VerifiedFile } from '../../src/statements/verify-days.ts';
 

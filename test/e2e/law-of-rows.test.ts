@@ -2,8 +2,8 @@
 import { sql } from 'kysely';
 import { afterEach, expect, test } from 'vitest';
 import { statusOf } from '../../src/run/status.ts';
-import { closeMonth } from '../../src/options/close/close.ts';
-import { monthOf } from '../../src/statements/month.ts';
+import { closeMonth } from '../../src/months/close.ts';
+import { monthOf } from '../../src/months/month.ts';
 import { entriesOfAmounts, plainMs, type WireEntry } from '../support/plain-platform.ts';
 import { openPlainStage, PLAIN_MERCHANT, type PlainStage } from '../support/plain-stage.ts';
 import { differencesFromLaw } from '../support/positive-law.ts';

@@ -2,7 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
 import { addAmounts } from '../../src/ledger/money.ts';
-import { verifyPaths } from '../../src/statements/verify.ts';
+import { verifyPaths } from '../../src/verify/verify.ts';
 import { acceptAllHeld } from '../support/held.ts';
 import {
   DAYS,

@@ -3,7 +3,7 @@ import { copyFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { statusExitCode, statusOf } from '../../src/run/status.ts';
-import { verifyPaths } from '../../src/statements/verify.ts';
+import { verifyPaths } from '../../src/verify/verify.ts';
 import { entriesOfAmounts, plainMs, type WireEntry } from '../support/plain-platform.ts';
 import { openPlainStage, PLAIN_MERCHANT, type PlainStage } from '../support/plain-stage.ts';
 import { differencesFromLaw } from '../support/positive-law.ts';

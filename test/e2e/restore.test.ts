@@ -9,7 +9,7 @@ import { afterEach, beforeEach, expect, inject, test } from 'vitest';
 import type { RunDeps, RunRequest } from '../../src/run/active-run.ts';
 import type { RunReport } from '../../src/run/report.ts';
 import { underLeasesAsNeeded } from '../../src/run/leases.ts';
-import { adoptStore } from '../../src/statements/adopt.ts';
+import { adoptStore } from '../../src/months/adopt.ts';
 import type { ObjectStore } from '../../src/objects/object-store.ts';
 import { claimStore, StoreOwnedByAnother, storeOwner, watchOwner } from '../../src/statements/store-owner.ts';
 import { databaseIdentity } from '../../src/store/installation.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { underLeasesAsNeeded } from '../../src/run/leases.ts';
-import { adoptStore, type AdoptReport } from '../../src/statements/adopt.ts';
+import { adoptStore, type AdoptReport } from '../../src/months/adopt.ts';
 import { StoreOwnedByAnother, storeOwner } from '../../src/statements/store-owner.ts';
 import { databaseIdentity } from '../../src/store/installation.ts';
 import { listStatements } from '../../src/store/statements/statements.ts';

@@ -14,7 +14,7 @@ import type { DayRange } from '../../src/run/range.ts';
 import type { RunReport } from '../../src/run/report.ts';
 import { executeRun } from '../../src/run/run.ts';
 import type { RunRequest } from '../../src/run/active-run.ts';
-import { verifyPaths } from '../../src/statements/verify.ts';
+import { verifyPaths } from '../../src/verify/verify.ts';
 import { notChainedByLaw } from '../support/chain-law.ts';
 import { acceptAllHeld } from '../support/held.ts';
 import { historyCases, type Act, type Fault, type HistoryCase } from './history-cases.ts';

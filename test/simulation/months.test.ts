@@ -4,7 +4,7 @@ import { afterEach, expect, test } from 'vitest';
 import { addDays } from '../../src/ledger/business-day.ts';
 import { addAmounts, compareAmounts, subtractAmounts } from '../../src/ledger/money.ts';
 import { exitCodeOf } from '../../src/run/verdict/exit-codes.ts';
-import { verifyPaths } from '../../src/statements/verify.ts';
+import { verifyPaths } from '../../src/verify/verify.ts';
 import { below } from '../../src/options/sandbox/ledger.ts';
 import {
   accountDays,

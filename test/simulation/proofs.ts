@@ -15,7 +15,7 @@ import type { RunDeps } from '../../src/run/active-run.ts';
 import { underLeasesAsNeeded } from '../../src/run/leases.ts';
 import { executeRun } from '../../src/run/run.ts';
 import type { Reason } from '../../src/run/verdict/exit-codes.ts';
-import { adoptStore } from '../../src/statements/adopt.ts';
+import { adoptStore } from '../../src/months/adopt.ts';
 import { notChainedByLaw } from '../support/chain-law.ts';
 import { differencesFromLaw } from '../support/positive-law.ts';
 import { acceptAllHeld } from '../support/held.ts';

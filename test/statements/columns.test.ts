@@ -9,7 +9,7 @@ import { findLine } from '../../src/statements/entry-places.ts';
 import { STATEMENT_COLUMNS, type EntryColumn } from '../../src/statements/formats/format.ts';
 import { SPREADSHEET } from '../../src/statements/formats/all.ts';
 import { repairFiles } from '../../src/statements/repair-files.ts';
-import { verifyPaths } from '../../src/statements/verify.ts';
+import { verifyPaths } from '../../src/verify/verify.ts';
 import { statementOf } from '../../src/store/statements/statements.ts';
 import { freshDatabase } from '../support/database.ts';
 import { accountEntries } from '../support/ledger-entries.ts';

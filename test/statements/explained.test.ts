@@ -12,7 +12,7 @@ import { openObjectStore } from '../../src/objects/open.ts';
 import { readObject, type ObjectStore } from '../../src/objects/object-store.ts';
 import { parseManifest, type Manifest } from '../../src/statements/manifest.ts';
 import { repairFiles } from '../../src/statements/repair-files.ts';
-import { verifyPaths } from '../../src/statements/verify.ts';
+import { verifyPaths } from '../../src/verify/verify.ts';
 import { recordAuditEvent } from '../../src/store/audit.ts';
 import { reopenBreak, resolveBreak } from '../../src/store/breaks/break-cases.ts';
 import { listBreaks } from '../../src/store/breaks/breaks.ts';

@@ -1,8 +1,8 @@
 /** A month is judged by its days from the account's first one on, and by those before that no one read. */
 import { expect, test } from 'vitest';
 import { dayWindow, daysFromTo } from '../../src/ledger/business-day.ts';
-import { judgedDays } from '../../src/statements/open-days.ts';
-import { monthOf } from '../../src/statements/month.ts';
+import { judgedDays } from '../../src/months/open-days.ts';
+import { monthOf } from '../../src/months/month.ts';
 
 const ZONE = 'Asia/Shanghai';
 const MARCH = monthOf('2026-03')!;

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDirectoryStore } from '../../src/objects/directory.ts';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import { addAmounts } from '../../src/ledger/money.ts';
-import { verifyPaths } from '../../src/statements/verify.ts';
+import { verifyPaths } from '../../src/verify/verify.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { emptyTables, freshDatabase } from '../support/database.ts';
 import { accountEntries, type Line } from '../support/ledger-entries.ts';

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { FormatTooSmall } from '../../src/statements/formats/format.ts';
-import { monthOf } from '../../src/statements/month.ts';
-import { type MonthFile, zippedMonth } from '../../src/statements/month-files.ts';
+import { monthOf } from '../../src/months/month.ts';
+import { type MonthFile, zippedMonth } from '../../src/months/month-files.ts';
 import { bytesOf } from './days.ts';
 
 const MARCH = monthOf('2026-03')!;
@@ -147,7 +147,7 @@ test('a few files are read at once, in order, and few are held', async () => {
 
 test('what was sent is not held', { tags: ['long'] }, () => {
   const script = `
-    import { zippedMonth } from '${new URL('../../src/statements/month-files.ts', import.meta.url).href}';
+    import { zippedMonth } from '${new URL('../../src/months/month-files.ts', import.meta.url).href}';
     const month = { name: '2026-03', from: '2026-03-01', to: '2026-03-31' };
     const read = async function* () { yield Buffer.alloc(200_000, 'x'); };
     const files = Array.from({ length: 400 }, (_, at) => ({ key: String(at), publishedAt: new Date(0), read }));
@@ -168,7 +168,7 @@ test('what was sent is not held', { tags: ['long'] }, () => {
 test('the same month gives the same bytes, in every time zone of the machine', { tags: ['long'] }, () => {
   const from = (path: string): string => `from '${new URL(path, import.meta.url).href}';`;
   const script = `
-    import { zippedMonth } ${from('../../src/statements/month-files.ts')}
+    import { zippedMonth } ${from('../../src/months/month-files.ts')}
     import { CSV } ${from('../../src/statements/formats/csv.ts')}
     import { bytesOf, statementDay } ${from('./days.ts')}
     const read = () => CSV.write(statementDay([]));

@@ -1,7 +1,7 @@
 /** `verifyPaths` as the tests call it: each folder also goes through the file for auditors, which has to say the same. */
 import { expect } from 'vitest';
 import { STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';
-import { verifyPaths as verify, type VerifyReport } from '../../src/statements/verify.ts';
+import { verifyPaths as verify, type VerifyReport } from '../../src/verify/verify.ts';
 import { verifyAlone } from '../support/standalone.ts';
 
 /** What `verifyPaths` returns or throws. The file for auditors reads the published formats only, so others are not asked of it. */

@@ -9,12 +9,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { ZipFile, type Options } from 'yazl';
 import { createDirectoryStore } from '../../src/objects/directory.ts';
 import { fetchInFormat } from '../../src/statements/fetch.ts';
-import { changesBetween } from '../../src/statements/changes-since.ts';
+import { changesBetween } from '../../src/months/changes-since.ts';
 import { STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';
 import { listStatements } from '../../src/store/statements/statements.ts';
 import { freshDatabase } from '../support/database.ts';
 import { accountEntries } from '../support/ledger-entries.ts';
-import { keyPairOf, readPublicKey, readSigningKey } from '../../src/options/signing/minisign.ts';
+import { keyPairOf, readPublicKey, readSigningKey } from '../../src/signing.ts';
 import type { SigningKey } from '../../src/ledger/signature.ts';
 import { MERCHANT, openBook, type Book } from './book.ts';
 import { bytesOf } from './days.ts';

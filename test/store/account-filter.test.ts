@@ -12,7 +12,7 @@ import {
   dueAccountDays,
   statementsOfDueDays,
 } from '../../src/store/statements/due-days.ts';
-import { monthRows } from '../../src/statements/month.ts';
+import { monthRows } from '../../src/months/month.ts';
 import { listStatements, revisionsOnDay } from '../../src/store/statements/statements.ts';
 import { freshDatabase, freshEmbedded, hasEmbedded } from '../support/database.ts';
 import { counting, CURRENCIES, fillAccounts, FIRST_DAY, LAST_DAY, merchantOf } from './many-accounts.ts';

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { dayPrefix, manifestKey, signatureKey, summaryKey, statementKey } from '../../src/statements/keys.ts';
 import { migrate } from '../../src/store/engine/migrations.ts';
-import { listCloses } from '../../src/options/close/stored.ts';
+import { listCloses } from '../../src/months/stored.ts';
 import { summariesOfDay } from '../../src/store/statements/statements.ts';
 import { manifestOfDay, publishedDays } from '../../src/store/statements/stored-files.ts';
 import { databaseBefore } from '../support/database.ts';

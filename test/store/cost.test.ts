@@ -20,7 +20,7 @@ import { startRun } from '../../src/store/runs.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
 import { dayFacts } from '../../src/store/day-facts.ts';
 import { firstDueOf, entriesOfDays, pastOfDays } from '../../src/store/statements/past-of-days.ts';
-import { monthRows } from '../../src/statements/month.ts';
+import { monthRows } from '../../src/months/month.ts';
 import { publishedDays } from '../../src/store/statements/stored-files.ts';
 import { unusedDatabase } from '../support/database.ts';
 import { joinCertified } from './certified-spans.ts';

@@ -10,7 +10,7 @@ import type { RunReport } from '../../src/run/report.ts';
 import { executeRun } from '../../src/run/run.ts';
 import { underLeasesAsNeeded } from '../../src/run/leases.ts';
 import { loadSettings } from '../../src/settings/load.ts';
-import { adoptStore, type AdoptReport } from '../../src/statements/adopt.ts';
+import { adoptStore, type AdoptReport } from '../../src/months/adopt.ts';
 import { CONNECTIONS_MAX, freshDatabaseUrl } from './database.ts';
 import { PLAIN_ZONE, startPlainPlatform, type PlainPlatform, type WireEntry } from './plain-platform.ts';
 import { skippingTime } from './virtual-time.ts';

@@ -1,4 +1,5 @@
 /** A merchant's month as PDF: what each account adds up to, what is open, the close with what it froze, and every day's hash. */
+import { closesWithFiles } from '../../months/files.ts';
 import type { Kysely, Transaction } from 'kysely';
 import type { Chosen } from '../../ledger/account-filter.ts';
 import { dayWindow } from '../../ledger/business-day.ts';
@@ -8,11 +9,10 @@ import type { MerchantNames } from '../../ledger/names.ts';
 import { namesOfMerchant } from '../../store/names.ts';
 import { readQuarantined } from '../../platform/ledger-entry.ts';
 import type { DB } from '../../store/engine/schema.ts';
-import { part } from '../all.ts';
 import { unreadableWithin } from '../../store/quarantine.ts';
 import type { StatementRow } from '../../store/statements/statements.ts';
 import { manifestOfDay } from '../../store/statements/stored-files.ts';
-import { countDays, type Adjustment, type Action, type MonthClose } from '../../statements/closes.ts';
+import { countDays, type Adjustment, type Action, type MonthClose } from '../../months/closes.ts';
 import type { MonthAsked } from '../../statements/formats/format.ts';
 import {
   accountMonths,
@@ -21,10 +21,10 @@ import {
   monthFigures,
   monthOf,
   stretches,
-} from '../../statements/month.ts';
+} from '../../months/month.ts';
 import { explainedOfEach } from '../../statements/summary.ts';
 import { zoneIn } from '../../statements/manifest.ts';
-import { openDaysOf, type OpenDay, openGroups, unpublishedText } from '../../statements/open-days.ts';
+import { openDaysOf, type OpenDay, openGroups, unpublishedText } from '../../months/open-days.ts';
 import { entriesIn } from '../../ledger/chain/figures.ts';
 import { grouped, moneyText } from '../../ledger/money.ts';
 import { counted } from '../../ledger/text.ts';
@@ -34,7 +34,7 @@ import { accountFact, merchantFacts } from './names.ts';
 import { BAD, countText, GOOD, longMonth } from './pdf.ts';
 import { STYLE, createSheet, type Sheet, type Column, type Row } from './pdf-sheet.ts';
 import { fileOf } from '../../statements/keys.ts';
-import { missingNetOf } from '../../statements/month-figures.ts';
+import { missingNetOf } from '../../months/month-figures.ts';
 
 export interface MonthOverview {
   readonly merchantNo: string;
@@ -80,11 +80,11 @@ async function overviewIn(trx: Transaction<DB>, asked: MonthAsked): Promise<Mont
   if (last === undefined) return null;
   const recorded = await manifestOfDay(trx, merchantNo, last.day);
   const zone = recorded === undefined ? null : zoneIn(recorded);
-  const closed = await part('closes')?.ofMonth(trx, merchantNo, month.name);
+  const closed = await closesWithFiles(trx, merchantNo, month.name);
   const isAsked = ({ currency }: Adjustment): boolean => accounts.some((one) => one.currency === currency);
   const explained = zone === null ? [] : await explainedOfEach(trx, merchantNo, zone, statements);
   return {
-    ...{ merchantNo, month, zone, at, currencies, accounts, closes: closed?.closes ?? [] },
+    ...{ merchantNo, month, zone, at, currencies, accounts, closes: closed.closes },
     names: await namesOfMerchant(trx, merchantNo),
     explained: new Map([...explained].map(([row, breaks]) => [accountDayName(row), breaks.length])),
     unreadable:

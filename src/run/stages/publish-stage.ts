@@ -1,9 +1,9 @@
 /** Publishes what is due in a merchant's days, then compares what lies in the store and repairs it. */
+import { repairCloses } from '../../months/files.ts';
 import { accountsOf } from '../../ledger/account-filter.ts';
 import { addDays, dayOf, dayWindow } from '../../ledger/business-day.ts';
 import type { Account, BusinessDay, Window } from '../../ledger/entry.ts';
 import { covers } from '../../ledger/window.ts';
-import { part } from '../../options/all.ts';
 import { NOTHING_REPAIRED, repairFiles } from '../../statements/repair-files.ts';
 import { publishDays, type PublishReport } from '../../statements/publish.ts';
 import type { ForeignManifest } from '../../statements/publish-options.ts';
@@ -51,8 +51,8 @@ export async function publishStage(work: MerchantWork, outcome: MerchantOutcome)
     readsAll: request.repairs ?? false,
     onFile: (soFar) => (outcome.publish = { ...report, ...soFar, foreign }),
   });
-  const closes = request.repairs === true ? await part('closes')?.repair({ ...options, ...span }) : undefined;
-  outcome.publish = { ...report, ...repair, repaired: [...repair.repaired, ...(closes ?? [])], foreign };
+  const closes = request.repairs === true ? await repairCloses({ ...options, ...span }) : [];
+  outcome.publish = { ...report, ...repair, repaired: [...repair.repaired, ...closes], foreign };
 }
 
 /** Days on which this run found the first entries, although they had been proven before to hold none. */

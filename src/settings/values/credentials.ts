@@ -2,10 +2,10 @@
  * Checks credentials in settings: merchant number, token, agent number, secret keys, signing key; and who may log in at
  * the pages: hashed passwords, roles, names of headers and claims.
  */
+import { readSigningKey } from '../../signing.ts';
 import { z } from 'zod';
 import { isMerchantNo, MERCHANT_NO_RULE, TOKEN, TOKEN_RULE } from '../../ledger/merchant-no.ts';
 import type { SigningKey } from '../../ledger/signature.ts';
-import { part } from '../../options/all.ts';
 import { reading, text, Wrong, jsonText } from './scalars.ts';
 
 /** 32 bytes for AES-256-GCM. Stored secrets refer to the key by its id. */
@@ -61,13 +61,10 @@ export const secretKeys = () =>
     return keys;
   });
 
-const NO_SIGNATURES =
-  'asks for signatures, which this copy of daybook was made without: nothing would be signed; take the key away, or use a copy with the option `signing`';
-
 /** A secret key of minisign without a password: its line, or its complete file. */
 export const signingKey = () =>
   reading((value): SigningKey => {
-    const key = part('signatures')?.readSigningKey(value) ?? NO_SIGNATURES;
+    const key = readSigningKey(value);
     if (typeof key === 'string') throw new Wrong(key);
     return key;
   });

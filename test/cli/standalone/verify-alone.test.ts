@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { standaloneVerify } from '../../../scripts/build/standalone.ts';
 import type { SigningKey } from '../../../src/ledger/signature.ts';
-import { keyPairOf, readSigningKey } from '../../../src/options/signing/minisign.ts';
+import { keyPairOf, readSigningKey } from '../../../src/signing.ts';
 import { verifyAlone } from '../../support/standalone.ts';
 import { daybook } from '../daybook.ts';
 

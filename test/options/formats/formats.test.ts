@@ -4,7 +4,7 @@ import { readXlsx } from 'hucre/xlsx';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { ObjectStore } from '../../../src/objects/object-store.ts';
 import { publishedFormats, STATEMENT_FORMATS } from '../../../src/statements/formats/all.ts';
-import { verifyPaths } from '../../../src/statements/verify.ts';
+import { verifyPaths } from '../../../src/verify/verify.ts';
 import { ZONE, type Book } from '../../statements/book.ts';
 import { openFormatBook, type FormatBook } from '../../statements/format-book.ts';
 import { pagesOf, textOf } from '../../support/read-pdf.ts';

@@ -1,9 +1,9 @@
 /** The overview of a month as PDF, read back: figures, verdict, what is open, the close and each day's hash. */
 import { describe, expect, test } from 'vitest';
-import { monthOf, type AccountMonth } from '../../../src/statements/month.ts';
+import { monthOf, type AccountMonth } from '../../../src/months/month.ts';
 import { type MonthOverview, monthPdf } from '../../../src/options/formats/month-pdf.ts';
-import type { OpenDay } from '../../../src/statements/open-days.ts';
-import type { MonthClose } from '../../../src/statements/closes.ts';
+import type { OpenDay } from '../../../src/months/open-days.ts';
+import type { MonthClose } from '../../../src/months/closes.ts';
 import type { StatementRow } from '../../../src/store/statements/statements.ts';
 import { pagesOf, textOf } from '../../support/read-pdf.ts';
 import { bytesOf } from '../../statements/days.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Access, Person } from '../../../src/options/pages/access/access.ts';
 import type { SigningKey } from '../../../src/ledger/signature.ts';
-import { keyPairOf, readSigningKey } from '../../../src/options/signing/minisign.ts';
+import { keyPairOf, readSigningKey } from '../../../src/signing.ts';
 import { FORM_TOKEN, showPages, textOf, type ShownPages } from './support.ts';
 import { MERCHANT, openStage, scenario, type Stage } from '../../support/stage.ts';
 

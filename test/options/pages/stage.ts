@@ -1,7 +1,7 @@
 /** A stage with something to see on each page: a break, a late entry with its revision, two merchants. */
 import { afterAll, beforeAll } from 'vitest';
-import { closeMonth } from '../../../src/options/close/close.ts';
-import { monthOf } from '../../../src/statements/month.ts';
+import { closeMonth } from '../../../src/months/close.ts';
+import { monthOf } from '../../../src/months/month.ts';
 import { showPages, textOf, type ShownPages } from './support.ts';
 import { MERCHANT, openStage, scenario, type Stage } from '../../support/stage.ts';
 

@@ -6,8 +6,8 @@ import { afterEach, beforeAll, afterAll, describe, expect, test, vi } from 'vite
 import { collected, type ObjectStore } from '../../../src/objects/object-store.ts';
 import { createTurns } from '../../../src/options/pages/turns.ts';
 import { STATEMENT_FORMATS } from '../../../src/statements/formats/all.ts';
-import { monthDownload, zippedMonth } from '../../../src/statements/month-files.ts';
-import { monthOf } from '../../../src/statements/month.ts';
+import { monthDownload, zippedMonth } from '../../../src/months/month-files.ts';
+import { monthOf } from '../../../src/months/month.ts';
 import { DAYS, MERCHANT, openStage, type Stage } from '../../support/stage.ts';
 import { handTime, namedAccess, showPages, textOf, type ShownPages } from './support.ts';
 

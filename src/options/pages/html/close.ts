@@ -1,8 +1,8 @@
 /** The part of a month's page about closing it: who closed it and when, what changed since, and the form to close it. */
 import type { BusinessDay } from '../../../ledger/entry.ts';
 import { fileOf } from '../../../statements/keys.ts';
-import { stretches } from '../../../statements/month.ts';
-import { openGroups, todoOf, type OpenDay } from '../../../statements/open-days.ts';
+import { stretches } from '../../../months/month.ts';
+import { openGroups, todoOf, type OpenDay } from '../../../months/open-days.ts';
 import {
   countDays,
   inForce,
@@ -11,8 +11,8 @@ import {
   type Action,
   type MonthClose,
   type Preparation,
-} from '../../../statements/closes.ts';
-import type { CloseStep, Obstacle } from '../../option.ts';
+} from '../../../months/closes.ts';
+import type { CloseStep, Obstacle } from '../../../months/closes.ts';
 import { addressWith, breakAddress, dayAddress, monthAddress } from './addresses.ts';
 import { cured, curedPart } from './cures.ts';
 import { filled, type Format } from './format.ts';

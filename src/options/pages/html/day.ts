@@ -4,7 +4,7 @@ import { sameStated } from '../../../ledger/chain/figures.ts';
 import type { Account, BusinessDay } from '../../../ledger/entry.ts';
 import { type AccountDayRow, figuresOf } from '../../../store/account-days.ts';
 import { knownBreak } from '../../../store/breaks/breaks.ts';
-import type { Adjustment } from '../../../statements/closes.ts';
+import type { Adjustment } from '../../../months/closes.ts';
 import type { BreaksFound } from '../stored.ts';
 import type { RepeatRow } from '../../../store/repeats.ts';
 import type { UnreadableWithin } from '../../../store/quarantine.ts';

@@ -4,7 +4,7 @@ import type { Account } from '../../../ledger/entry.ts';
 import { compareAmounts } from '../../../ledger/money.ts';
 import type { DayState } from '../../../run/day-state.ts';
 import type { ProvenBalance } from '../../../run/proven.ts';
-import type { Month } from '../../../statements/month.ts';
+import type { Month } from '../../../months/month.ts';
 import { addressWith, monthAddress } from './addresses.ts';
 import { sparkline } from './chart.ts';
 import { filled } from './format.ts';

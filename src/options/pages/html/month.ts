@@ -1,9 +1,9 @@
 /** The page of a merchant's month: of one account, which tabs choose, its sum, what is open, and every day. */
 import { MONTH_FORMATS, STATEMENT_FORMATS } from '../../../statements/formats/all.ts';
-import { monthFigures, type AccountMonth, type Month } from '../../../statements/month.ts';
+import { monthFigures, type AccountMonth, type Month } from '../../../months/month.ts';
 import type { BusinessDay } from '../../../ledger/entry.ts';
-import { inForce } from '../../../statements/closes.ts';
-import type { OpenDay } from '../../../statements/open-days.ts';
+import { inForce } from '../../../months/closes.ts';
+import type { OpenDay } from '../../../months/open-days.ts';
 import type { DayState } from '../../../run/day-state.ts';
 import { addressWith, monthAddress, monthDownloadAddress, monthOverviewAddress } from './addresses.ts';
 import { closeSection, daysText, type CloseShown } from './close.ts';

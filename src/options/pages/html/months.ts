@@ -1,8 +1,8 @@
 /** The days of a month: each account's as a mark, and what the marks mean. */
 import type { Account, BusinessDay } from '../../../ledger/entry.ts';
 import { DAY_NOTES, DAY_STATES, type DayNote, type DayState } from '../../../run/day-state.ts';
-import type { Month } from '../../../statements/month.ts';
-import type { ClosedMonth } from '../../../statements/closes.ts';
+import type { Month } from '../../../months/month.ts';
+import type { ClosedMonth } from '../../../months/closes.ts';
 import type { AccountFacts } from '../../../store/day-facts.ts';
 import { addressWith, dayAddresses, monthAddress } from './addresses.ts';
 import { html, when, type Html, type Part } from './html.ts';

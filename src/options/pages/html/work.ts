@@ -1,6 +1,6 @@
 /** The pages of work: what was asked to be read or published again, how far it is and what changed; and the form that asks. */
 import type { BusinessDay } from '../../../ledger/entry.ts';
-import { REASON_CHARACTERS_MAX } from '../../../statements/closes.ts';
+import { REASON_CHARACTERS_MAX } from '../../../months/closes.ts';
 import type { RepeatAsked, RepeatKind, RepeatRow } from '../../../store/repeats.ts';
 import { addressWith, dayAddress, workAddress } from './addresses.ts';
 import { curedPart } from './cures.ts';

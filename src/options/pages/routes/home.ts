@@ -1,11 +1,11 @@
 /** `/`: what each account holds, and its days of a month. */
+import { closedMonths } from '../../../months/stored.ts';
 import { addDays, dayWindow, daysFromTo } from '../../../ledger/business-day.ts';
 import type { Account, BusinessDay } from '../../../ledger/entry.ts';
 import { homePage } from '../html/home.ts';
 import type { MarkedAccount } from '../html/months.ts';
 import { dayNotes, dayState } from '../../../run/day-state.ts';
-import { monthOf, type Month } from '../../../statements/month.ts';
-import { part } from '../../all.ts';
+import { monthOf, type Month } from '../../../months/month.ts';
 import { provenBalances } from '../../../run/proven.ts';
 import { accountsPage, dayFacts, openBreaksOn } from '../../../store/day-facts.ts';
 import { unreadableByMerchant } from '../../../store/quarantine.ts';
@@ -84,7 +84,7 @@ export async function markedDays(
     dayFacts(db, accounts, { from, to, window, by: { name: person.name, zone } }),
     merchants.length === 0 || !mayBeClosed
       ? []
-      : (part('closes')?.closedMonths(db, { merchants, month: from.slice(0, 'YYYY-MM'.length) }) ?? []),
+      : closedMonths(db, { merchants, month: from.slice(0, 'YYYY-MM'.length) }),
   ]);
   const closed = new Map(closes.map((one) => [one.merchantNo, one]));
   const adjusted = new Set(

@@ -1,16 +1,24 @@
 /** `/m/MERCHANT/YYYY-MM`: a merchant's month, and closing it. */
+import { listPreparations } from '../../../months/approval.ts';
+import { closeMonth } from '../../../months/close.ts';
+import { listCloses } from '../../../months/stored.ts';
 import { addDays } from '../../../ledger/business-day.ts';
 import { ObjectStoreRefused, ObjectStoreUnreachable } from '../../../objects/object-store.ts';
 import type { CloseForm } from '../html/close.ts';
 import { monthPage } from '../html/month.ts';
 import type { Said } from '../html/view.ts';
-import { accountMonths, type Month } from '../../../statements/month.ts';
-import { REASON_CHARACTERS_MAX, type MonthClose, type Preparation } from '../../../statements/closes.ts';
+import { accountMonths, type Month } from '../../../months/month.ts';
+import {
+  REASON_CHARACTERS_MAX,
+  type CloseResult,
+  type CloseStep,
+  type MonthClose,
+  type Obstacle,
+  type Preparation,
+} from '../../../months/closes.ts';
 import { StatementDamaged } from '../../../statements/fetch.ts';
-import { openDaysIn } from '../../../statements/open-days.ts';
+import { openDaysIn } from '../../../months/open-days.ts';
 import type { AuditEvent } from '../../../store/audit.ts';
-import { part } from '../../all.ts';
-import type { CloseResult, CloseStep, Obstacle } from '../../option.ts';
 import {
   merchantIn,
   PageRefusal,
@@ -64,15 +72,15 @@ async function merchantMonth(
   const [view, { accounts }, closes, preparations] = await Promise.all([
     withNames(context, asked.view, [merchantNo]),
     accountMonths(db, merchantNo, month, null),
-    part('closes')?.list(db, filter) ?? null,
-    (needsApproval && part('closes')?.preparations(db, filter)) || [],
+    listCloses(db, filter),
+    needsApproval ? listPreparations(db, filter) : [],
   ]);
   const currency = asked.query('currency');
   const chosen = Math.max(
     accounts.findIndex((one) => one.currency === currency),
     0,
   );
-  const marked = await markedDays(context, asked, accounts, month, closes !== null && closes.length > 0);
+  const marked = await markedDays(context, asked, accounts, month, closes.length > 0);
   const facts = marked.map((one) => one.facts);
   const openDays = openDaysIn(month, accounts, facts, { zone, now: now() });
   return monthPage(view, {
@@ -120,11 +128,10 @@ async function checkedMonth(
   asked: Asked,
   month: Month,
 ): Promise<CloseResult | null> {
-  const closes = part('closes');
-  if (closes === null || settings.platform === null) return null;
+  if (settings.platform === null) return null;
   const { signingKey, platform, closeApproval } = settings;
   const options = { db, objects, signingKey, zone: platform.timeZone, now };
-  return closes.close(
+  return closeMonth(
     {
       ...{ merchantNo: merchantIn(asked), month, despite: null, step: 'check' },
       auditEvent: { by: asked.person.name, command: 'close --check', subject: '' },
@@ -133,15 +140,13 @@ async function checkedMonth(
   );
 }
 
-/** Closes the month as `daybook close` does; returns what to say where it was not closed, or only in part. Throws `PageRefusal` where no option closes months. */
+/** Closes the month as `daybook close` does; returns what to say where it was not closed, or only in part. */
 async function close(
   { db, objects, settings, now }: PagesContext,
   asked: Asked,
   step: CloseStep,
   { note, despite }: Typed,
 ): Promise<string | null> {
-  const closes = part('closes');
-  if (closes === null) throw new PageRefusal(404);
   const texts = asked.view.texts.close;
   const merchantNo = merchantIn(asked);
   const month = monthIn(asked.part('month'));
@@ -162,7 +167,7 @@ async function close(
   const request = { merchantNo, month, despite: despite || null, auditEvent, step };
   let result: CloseResult;
   try {
-    result = await closes.close({ ...request, seen: asked.field('seen') }, options);
+    result = await closeMonth({ ...request, seen: asked.field('seen') }, options);
   } catch (error) {
     // Its rows are stored before anything is asked of the object store.
     if (error instanceof StatementDamaged) return error.message;

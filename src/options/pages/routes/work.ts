@@ -1,9 +1,10 @@
 /** `/work` and `/work/NUMBER`: what was asked to be read or published again. `POST /work` asks for it. */
+import { listCloses } from '../../../months/stored.ts';
 import { addDays, daysFromTo } from '../../../ledger/business-day.ts';
 import { isMerchantNo } from '../../../ledger/merchant-no.ts';
 import { LONG_RUN_DAYS } from '../../../run/backfill/backfills.ts';
 import { readMerchants } from '../../../run/chosen-merchants.ts';
-import { REASON_CHARACTERS_MAX } from '../../../statements/closes.ts';
+import { REASON_CHARACTERS_MAX } from '../../../months/closes.ts';
 import {
   cancelRepeat,
   fileRepeat,
@@ -12,7 +13,6 @@ import {
   type RepeatAsked,
   type RepeatRow,
 } from '../../../store/repeats.ts';
-import { part } from '../../all.ts';
 import { workAddress } from '../html/addresses.ts';
 import type { Said } from '../html/view.ts';
 import { workPage, workRefusedPage, worksPage } from '../html/work.ts';
@@ -114,7 +114,7 @@ async function whyNot(
   if (days.length > LONG_RUN_DAYS) return refused(work.daysMany(LONG_RUN_DAYS));
   if (!(await readMerchants(db, settings)).includes(merchantNo)) return refused(work.disabled(merchantNo));
   if (field('despite') === 'yes') return null;
-  const closes = (await part('closes')?.list(db, { merchants: [merchantNo] })) ?? [];
+  const closes = await listCloses(db, { merchants: [merchantNo] });
   const months = new Set(closes.map(({ month }) => month));
   const closed = [...new Set(days.map((day) => day.slice(0, 'YYYY-MM'.length)))].filter((one) =>
     months.has(one),

@@ -9,7 +9,7 @@ import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { STATEMENT_FORMATS } from '../../../../src/statements/formats/all.ts';
 import { STATEMENT_COLUMNS } from '../../../../src/statements/formats/format.ts';
-import { verifyPaths } from '../../../../src/statements/verify.ts';
+import { verifyPaths } from '../../../../src/verify/verify.ts';
 import { withRepeats } from '../../../../src/run/repeats.ts';
 import { fileRepeat } from '../../../../src/store/repeats.ts';
 import { BROKEN_DAY, usePagesStage, REVISED_DAY } from '../stage.ts';
