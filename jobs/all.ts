@@ -1,10 +1,9 @@
 /** The scheduled jobs: their names, when each is due, and what it runs. In the order in which they run if several are due. */
 import { runDeps, type PlatformApp } from '../src/run/app.ts';
 import { chosenMerchants, merchantsNotRead } from '../src/run/chosen-merchants.ts';
-import { OPTIONS } from '../src/options/all.ts';
 import { executeScheduled } from '../src/run/run.ts';
 import type { DueJob } from '../src/run/schedule/due.ts';
-import type { Job } from '../src/run/schedule/job.ts';
+import { addedJobs, type Job } from '../src/run/schedule/job.ts';
 
 export const ledgerRequest = async (app: PlatformApp, scheduled: DueJob) => ({
   ...{ command: 'run' as const, range: null, currencies: null, scheduled },
@@ -35,5 +34,5 @@ export const jobs: readonly Job[] = [
     when: (schedule) => schedule.resweep,
     lookback: ({ lateSweepDays }) => ({ lateSweepDays }),
   }),
-  ...OPTIONS.flatMap(({ jobs: others = [] }) => others),
+  ...addedJobs.all(),
 ];

@@ -1,9 +1,8 @@
 /**
  * The commands of the core: how each is called and what it is for, which `daybook --help` lists, and where it is defined; then
- * those of the options. The code of a command is loaded when it is asked for.
+ * those of the plugins. The code of a command is loaded when it is asked for.
  */
-import { OPTIONS } from '../options/all.ts';
-import type { CommandEntry } from '../options/option.ts';
+import type { CommandEntry, Plugin } from '../plugin.ts';
 import { VERIFY_ABOUT } from './standalone/about.ts';
 
 export const nameOf = ({ usage }: CommandEntry): string => usage.split(' ')[0]!;
@@ -120,12 +119,12 @@ const CORE: readonly CommandEntry[] = [
 ];
 
 const CORE_NAMES = new Set(CORE.map(nameOf));
-const OF_OPTIONS = Map.groupBy(
-  OPTIONS.flatMap(({ commands = [] }) => commands),
-  ({ after }) => (after !== undefined && CORE_NAMES.has(after) ? after : null),
-);
 
-export const COMMANDS: readonly CommandEntry[] = [
-  ...CORE.flatMap((entry) => [entry, ...(OF_OPTIONS.get(nameOf(entry)) ?? [])]),
-  ...(OF_OPTIONS.get(null) ?? []),
-];
+/** The commands of the core and of these plugins, in the order of `daybook --help`. */
+export function commandsOf(plugins: readonly Plugin[]): readonly CommandEntry[] {
+  const added = Map.groupBy(
+    plugins.flatMap(({ commands = [] }) => commands),
+    ({ after }) => (after !== undefined && CORE_NAMES.has(after) ? after : null),
+  );
+  return [...CORE.flatMap((entry) => [entry, ...(added.get(nameOf(entry)) ?? [])]), ...(added.get(null) ?? [])];
+}

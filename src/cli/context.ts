@@ -7,7 +7,7 @@ import { pino, type Logger } from 'pino';
 import { ownManifest } from '../host/files.ts';
 import { isInstalled } from '../host/packages.ts';
 import { messageOf, showableText } from '../ledger/text.ts';
-import type { ProcessMetrics } from '../options/option.ts';
+import type { ProcessMetrics } from '../web/observation.ts';
 import { openApp, openPlatformApp, type App, type PlatformApp } from '../run/app.ts';
 import { EXIT, Interrupted, UsageError } from '../run/verdict/exit-codes.ts';
 import { loadSettings } from '../settings/load.ts';

@@ -1,4 +1,5 @@
 /** Commands for who keeps an installation: `doctor`, `migrate`, `prune` and `audit`. */
+import { queueOf } from '../run/work-queue.ts';
 import { listCloses } from '../months/stored.ts';
 import type { Command } from 'commander';
 import { addDays, dayOf } from '../ledger/business-day.ts';
@@ -13,7 +14,6 @@ import { openDatabase } from '../store/engine/connection.ts';
 import type { Database } from '../store/engine/database.ts';
 import { assertMigrated, laterMigrations, migrate } from '../store/engine/migrations.ts';
 import { MIGRATION_WAITS } from '../store/engine/retry.ts';
-import { part, queueOf } from '../options/all.ts';
 import type { MonthClose } from '../months/closes.ts';
 import { PRUNE_KEEPS_DAYS, prunableRows, pruneRows, type Pruned } from '../store/prune.ts';
 import {

@@ -1,8 +1,7 @@
 /** Observation of a process: metrics if they have an address, traces if OTEL_* is set. */
 import { messageOf } from '../ledger/text.ts';
 import type { Logger } from 'pino';
-import { part } from '../options/all.ts';
-import type { ProcessMetrics, Traces } from '../options/option.ts';
+import { observationSlot, type ProcessMetrics, type Traces } from '../web/observation.ts';
 import type { PlatformApp } from '../run/app.ts';
 import { UNOBSERVED, type Observer } from '../run/active-run.ts';
 import type { SettingsWithoutPlatform } from '../settings/settings.ts';
@@ -13,7 +12,7 @@ const SHOWN_EVERY_MS = 60_000;
 /** The traces of this process; null where nothing asks for them. Throws `UsageError`. */
 export async function tracesOf(log: Logger, version: string): Promise<Traces | null> {
   const { env } = process;
-  const observing = part('observation');
+  const observing = observationSlot.part();
   if (observing === null || !(await observing.asksTraces(env))) return null;
   let reportedMs = Number.NEGATIVE_INFINITY;
   const onProblem = (problem: string): void => {
@@ -28,7 +27,7 @@ export async function tracesOf(log: Logger, version: string): Promise<Traces | n
 export const metricsOf = async ({
   healthListen,
 }: Pick<SettingsWithoutPlatform, 'healthListen'>): Promise<ProcessMetrics | null> =>
-  healthListen === null ? null : ((await part('observation')?.createMetrics()) ?? null);
+  healthListen === null ? null : ((await observationSlot.part()?.createMetrics()) ?? null);
 
 export const observerOf = (metrics: ProcessMetrics | null, traces: Traces | null): Observer => ({
   ...UNOBSERVED,

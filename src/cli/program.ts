@@ -2,8 +2,8 @@
 import { Command, CommanderError, Help } from 'commander';
 import { ownManifest } from '../host/files.ts';
 import { EXIT } from '../run/verdict/exit-codes.ts';
-import type { CommandEntry } from '../options/option.ts';
-import { COMMANDS, nameOf } from './commands.ts';
+import type { CommandEntry, Plugin } from '../plugin.ts';
+import { commandsOf, nameOf } from './commands.ts';
 import { withFittingHelp } from './output/width.ts';
 import { printError } from './print.ts';
 
@@ -12,7 +12,9 @@ Exit codes: 0 complete, nothing needs attention; 2 invalid usage or settings; 3 
 certified data is kept; 5 another run holds the lease; 70 internal error.`;
 
 /** The command line. Parsing it loads the command that is asked for, calls `onLoaded`, and runs it. */
-function createProgram(onLoaded: () => void = () => undefined): Command {
+function createProgram(entries: readonly CommandEntry[], onLoaded: () => void = () => undefined): Command {
+  const entryOf = (command: Command): CommandEntry | undefined =>
+    entries.find((entry) => nameOf(entry) === command.name());
   const program = withFittingHelp(new Command('daybook'))
     .description('your own proven copy of a payments-platform ledger, and daily statements made of it')
     .version(ownManifest().version)
@@ -28,25 +30,24 @@ function createProgram(onLoaded: () => void = () => undefined): Command {
       await define(command, entryOf(command)!);
       onLoaded();
     });
-  program.configureHelp({ ...program.configureHelp(), subcommandTerm });
-  for (const entry of COMMANDS) program.command(nameOf(entry)).description(entry.about);
+  program.configureHelp({
+    ...program.configureHelp(),
+    // In the list, a command is shown as its entry says, as the command itself is not loaded for that.
+    subcommandTerm(this: Help, command: Command): string {
+      const usage = command.parent?.parent === null ? entryOf(command)?.usage : undefined;
+      return usage ?? Help.prototype.subcommandTerm.call(this, command);
+    },
+  });
+  for (const entry of entries) program.command(nameOf(entry)).description(entry.about);
   return program;
 }
 
-/** The same with every command loaded. */
-export async function createCompleteProgram(): Promise<Command> {
-  const program = createProgram();
-  for (const command of program.commands) await define(command, entryOf(command)!);
+/** The same with every command of these plugins loaded. */
+export async function createCompleteProgram(plugins: readonly Plugin[]): Promise<Command> {
+  const entries = commandsOf(plugins);
+  const program = createProgram(entries);
+  for (const [nth, command] of program.commands.entries()) await define(command, entries[nth]!);
   return program;
-}
-
-const entryOf = (command: Command): CommandEntry | undefined =>
-  COMMANDS.find((entry) => nameOf(entry) === command.name());
-
-/** In the list, a command is shown as its entry says, as the command itself is not loaded for that. */
-function subcommandTerm(this: Help, command: Command): string {
-  const usage = command.parent?.parent === null ? entryOf(command)?.usage : undefined;
-  return usage ?? Help.prototype.subcommandTerm.call(this, command);
 }
 
 /** Adds to a command what its entry says. */
@@ -73,11 +74,12 @@ function withHelpLast(program: Command, args: readonly string[]): readonly strin
 
 /** Parses the arguments, runs the command and prints its errors. The exit code is in `process.exitCode`. `onLoaded` is called in between. */
 export async function runCommandLine(
+  plugins: readonly Plugin[],
   argv: readonly string[],
   onLoaded: () => void = () => undefined,
 ): Promise<void> {
   try {
-    const program = createProgram(onLoaded);
+    const program = createProgram(commandsOf(plugins), onLoaded);
     await program.parseAsync(withHelpLast(program, argv.slice(2)), { from: 'user' });
   } catch (error) {
     // Commander has printed its own errors already. Asking for help is not an error.

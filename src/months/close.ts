@@ -1,4 +1,5 @@
 /** Closes a month: freezes the list of its statements as rows, and as a file in the object store that `verify` can check. */
+import { unmatchedCounts } from './own-books.ts';
 import type { Transaction } from 'kysely';
 import { sha256Of } from '../host/sha256.ts';
 import { countedInText as counted } from '../ledger/text.ts';
@@ -19,7 +20,6 @@ import { explainedOfEach } from '../statements/summary.ts';
 import { figuresOf } from '../store/account-days.ts';
 import { recordAuditEvent } from '../store/audit.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { part } from '../options/all.ts';
 import type { CloseOptions, CloseRequest, CloseResult, Obstacle } from './closes.ts';
 import {
   approvalObstacles,
@@ -139,7 +139,7 @@ async function unmatchedObstacles(
   merchantNo: string,
   { to }: Month,
 ): Promise<Obstacle[]> {
-  const counts = (await part('ownBooks')?.counts(trx, [merchantNo], to)) ?? [];
+  const counts = await unmatchedCounts(trx, [merchantNo], to);
   return counts.flatMap(({ currency, ledger, book, isChanged }): Obstacle[] => {
     const account = `--merchant ${merchantNo} --currency ${currency}`;
     if (isChanged)

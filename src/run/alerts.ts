@@ -1,8 +1,8 @@
 /** Alerts, as runs and commands know them: what one says, and what is asked of the option that sends them. */
+import { slot } from '../host/slot.ts';
 import type { Kysely, Transaction } from 'kysely';
 import type { Logger } from 'pino';
 import { counted } from '../ledger/text.ts';
-import { part } from '../options/all.ts';
 import type { SettingsWithoutPlatform } from '../settings/settings.ts';
 import type { DB } from '../store/engine/schema.ts';
 import type { FoundBy } from '../store/events.ts';
@@ -179,8 +179,11 @@ export interface Alerts {
   readonly undelivered: (db: Kysely<DB>) => Promise<Undelivered>;
 }
 
-/** The alerts that these settings ask for, which are refused where no option sends any; null where they ask for none. */
+/** Loads what sends alerts. */
+export const alertsSlot = slot<() => Promise<Alerts>>('alerts');
+
+/** The alerts that these settings ask for; null where they ask for none, or no plugin sends any. */
 export const alertsOf = async ({
   alerts: { webhooks, mail, pingUrl },
 }: Pick<SettingsWithoutPlatform, 'alerts'>): Promise<Alerts | null> =>
-  webhooks.length > 0 || mail !== null || pingUrl !== null ? ((await part('alerts')?.()) ?? null) : null;
+  webhooks.length > 0 || mail !== null || pingUrl !== null ? ((await alertsSlot.part()?.()) ?? null) : null;

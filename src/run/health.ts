@@ -5,7 +5,8 @@
 import type { Kysely } from 'kysely';
 import { addDays, dayOf } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
-import { part, queueOf } from '../options/all.ts';
+import { unmatchedCounts } from '../months/own-books.ts';
+import { queueOf, type QueueGlance } from './work-queue.ts';
 import type { UnmatchedCount } from '../ledger/own-books.ts';
 import type { Schedule } from '../settings/schema.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -41,24 +42,6 @@ export interface HealthOptions {
   readonly settings: Pick<Settings, 'platform' | 'schedule' | 'workers'>;
   readonly jobs: readonly KnownJob[];
   readonly now: Date;
-}
-
-/** The jobs of one lane of the queue of workers. */
-export interface LaneCounts {
-  readonly lane: string;
-  /** Waiting for a worker, those included that are tried again later. */
-  readonly waiting: number;
-  readonly active: number;
-  /** When the longest waiting job was put on the queue; null if none waits. */
-  readonly oldest: Date | null;
-}
-
-/** What is on the queue of workers. */
-export interface QueueGlance {
-  readonly lanes: readonly LaneCounts[];
-  readonly givenUpCount: number;
-  /** The first of the jobs that were given up. */
-  readonly givenUp: readonly { readonly merchantNo: string; readonly runId: number }[];
 }
 
 /** The runs, the queue and the backfills: what stands above the merchants. */
@@ -139,7 +122,7 @@ export async function healthOf(db: Kysely<DB>, options: HealthOptions): Promise<
     ...(await provenOfAll(db, own, { zone, now })),
     ...(await openCounts(db, own, overview.newSince)),
     ...(await goodReadings(db, own)),
-    ownBooks: (await part('ownBooks')?.counts(db, null)) ?? [],
+    ownBooks: await unmatchedCounts(db, null),
     lastGoodNight: lastGood && { ...lastGood, ageMs: now.getTime() - lastGood.at.getTime() },
   };
 }

@@ -1,9 +1,9 @@
-/** Statements by mail, as commands know them: what is asked of the option that sends them. */
+/** Statements by mail, as commands know them: what is asked of the plugin that sends them. */
+import { slot } from '../host/slot.ts';
 import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 import { counted } from '../ledger/text.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
-import { part } from '../options/all.ts';
 import type { SettingsWithoutPlatform } from '../settings/settings.ts';
 import type { DB } from '../store/engine/schema.ts';
 import type { Undelivered } from './alerts.ts';
@@ -31,11 +31,14 @@ export interface StatementMail {
   ) => Promise<Undelivered>;
 }
 
+/** Loads what mails statements. */
+export const statementMailSlot = slot<() => Promise<StatementMail>>('statements by mail');
+
 /** Null where no statement is mailed. */
 export const statementMailOf = async (
   settings: Pick<SettingsWithoutPlatform, 'statementMail'>,
 ): Promise<StatementMail | null> =>
-  settings.statementMail === null ? null : ((await part('statementMail')?.()) ?? null);
+  settings.statementMail === null ? null : ((await statementMailSlot.part()?.()) ?? null);
 
 /** Mails that did not arrive; null where no statement is mailed. Throws what the database throws. */
 export const unmailedOf = async (

@@ -1,6 +1,7 @@
 /**
  * For each merchant: the last good run, the days its ledger is proven for, what is missing, and what needs a person.
  */
+import { unmatchedCounts } from '../months/own-books.ts';
 import { listPreparations } from '../months/approval.ts';
 import { adjustmentsOfEach } from '../months/stored.ts';
 import type { Kysely } from 'kysely';
@@ -10,7 +11,6 @@ import { latenessOf, type Lateness } from '../ledger/lateness.ts';
 import { ALL_TIME, subtractWindows } from '../ledger/window.ts';
 import { unreadableByMerchant } from '../store/quarantine.ts';
 import { countOpenBreaks, isNewSince } from '../store/breaks/breaks.ts';
-import { part } from '../options/all.ts';
 import type { UnmatchedCount } from '../ledger/own-books.ts';
 import type { Adjustment, Preparation } from '../months/closes.ts';
 import { latenessMeasured, measuredOf } from '../store/lateness.ts';
@@ -122,7 +122,7 @@ async function foundOf(
     measured: latenessMeasured(db, merchants, dayOf(now.getTime(), zone)),
     adjusted: adjustmentsOfEach(db, merchants),
     prepared: listPreparations(db, { merchants }).then(byMerchant),
-    ownBooks: (part('ownBooks')?.counts(db, merchants) ?? Promise.resolve([])).then(byMerchant),
+    ownBooks: unmatchedCounts(db, merchants).then(byMerchant),
     discrepancies: discrepanciesOf(db, merchants, zone).then(byMerchant),
     held: heldDaysOf(db, merchants).then(byMerchant),
   });

@@ -5,7 +5,8 @@ import type { z } from 'zod';
 import { areSigned } from '../ledger/placeholders.ts';
 import { isLoopback, withinOneOf } from '../host/addresses.ts';
 import { missingPackages, type PackageUse } from '../host/packages.ts';
-import { OPTIONS, optionalFormats } from '../options/all.ts';
+import { addedFormats } from '../statements/formats/registered.ts';
+import { pluginNames } from './plugins.ts';
 import { didYouMean, SettingsInvalid, type SettingsProblem } from './problem.ts';
 import {
   scheduleOf,
@@ -234,7 +235,7 @@ function packageProblems({ daybook }: SettingsDocument, { isInstalled }: Setting
   if (isInstalled === undefined) return [];
   const { statementMail: mailed } = daybook;
   const uses: readonly (readonly [string, boolean, PackageUse])[] = [
-    ...optionalFormats().flatMap(({ name, packages }) =>
+    ...addedFormats.all().flatMap(({ name, packages }) =>
       packages === undefined
         ? []
         : [
@@ -274,19 +275,18 @@ const receiversOf = ({ alertUrl, alertMailTo, pingUrl }: DaybookSection): string
   ...(pingUrl === undefined ? [] : ['DAYBOOK_PING_URL']),
 ];
 
-/** Settings that need an option which this copy of daybook was made without. */
-function optionProblems(
+/** Settings that need a plugin which this copy of daybook was made without. */
+function pluginProblems(
   { daybook }: SettingsDocument,
-  { options = OPTIONS }: SettingsSource,
+  { plugins = pluginNames.all() }: SettingsSource,
 ): SettingsProblem[] {
-  const without = (name: 'queue' | 'alerts' | 'statementMail'): boolean =>
-    options.every((one) => one[name] === undefined);
+  const without = (name: 'queue' | 'alerts' | 'mail'): boolean => !plugins.includes(name);
   const receivers = without('alerts') ? receiversOf(daybook) : [];
   return [
     ...(without('queue') && daybook.workers !== 'none'
       ? [{ key: 'DAYBOOK_WORKERS', problem: NO_QUEUE, example: 'none' }]
       : []),
-    ...(without('statementMail') && daybook.statementMail.length > 0
+    ...(without('mail') && daybook.statementMail.length > 0
       ? [{ key: 'DAYBOOK_STATEMENT_MAIL', problem: NO_MAIL, example: 'unset DAYBOOK_STATEMENT_MAIL' }]
       : []),
     ...receivers.map((key) => ({ key, problem: NO_ALERTS, example: `unset ${key}` })),
@@ -407,7 +407,7 @@ export function loadSettings(source: SettingsSource): SettingsWithoutPlatform {
       ...problemsIn(statementMailRules(parsed.data.daybook)),
       ...certificateProblems(parsed.data, source.env),
       ...packageProblems(parsed.data, source),
-      ...optionProblems(parsed.data, source),
+      ...pluginProblems(parsed.data, source),
     );
   if (!parsed.success || problems.length > 0) throw new SettingsInvalid(problems);
   return settingsOf(parsed.data, source.cwd ?? process.cwd());

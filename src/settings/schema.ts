@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { CHECKS } from '../ledger/checks.ts';
 import { MATCH_RULES } from '../ledger/own-books.ts';
 import { SUCCESS_CODES } from '../ledger/success-codes.ts';
-import { optionalFormats } from '../options/all.ts';
+import { addedFormats } from '../statements/formats/registered.ts';
 import * as address from './values/addresses.ts';
 import * as credential from './values/credentials.ts';
 import * as list from './values/lists.ts';
@@ -44,7 +44,7 @@ const UNPROTECTED = ['database', 'statements', 'certificates', 'alerts'] as cons
 const ALWAYS_PUBLISHED = 'csv';
 const PUBLISHABLE = [
   ALWAYS_PUBLISHED,
-  ...optionalFormats().flatMap(({ name, canBePublished }) => (canBePublished ? [name] : [])),
+  ...addedFormats.all().flatMap(({ name, canBePublished }) => (canBePublished ? [name] : [])),
 ];
 const WORKERS = ['none', 'queue'] as const;
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;

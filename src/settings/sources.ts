@@ -5,7 +5,6 @@
 import { createRequire } from 'node:module';
 import type * as Yaml from 'yaml';
 import { chmodText, isTooOpen, modeText } from '../host/files.ts';
-import type { OPTIONS } from '../options/all.ts';
 import { didYouMean, type SettingsProblem } from './problem.ts';
 import { type RawSettings, SETTING_PLACES, type SettingPlace } from './schema.ts';
 
@@ -19,8 +18,8 @@ export interface SettingsSource {
   readonly modeOf?: (path: string) => number;
   /** Whether a package is installed, for settings that need one of their own. Without this function nothing is checked. */
   readonly isInstalled?: (name: string) => boolean;
-  /** The options that there are, for settings that ask for one; by default those of this program. */
-  readonly options?: typeof OPTIONS;
+  /** The names of the plugins that there are, for settings that ask for one; by default those of this program. */
+  readonly plugins?: readonly string[];
   /** The config file; by default the one that `DAYBOOK_CONFIG` names, if any. */
   readonly configPath?: string | undefined;
   /** The folder from which a relative data directory starts; by default the process's working directory. */

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { SUCCESS_CODES } from '../../src/ledger/success-codes.ts';
-import type { Option } from '../../src/options/option.ts';
 import { SettingsInvalid } from '../../src/settings/problem.ts';
 import { loadSettings } from '../../src/settings/load.ts';
 import { SETTING_PLACES } from '../../src/settings/schema.ts';
@@ -17,13 +16,8 @@ const noFile = (path: string): string => {
 };
 const LEAST = { PLATFORM_BASE_URL: 'https://platform.example/', PLATFORM_TIME_ZONE: 'Asia/Shanghai' };
 
-const OPTIONS: readonly Option[] = [
-  { name: 'alerts', about: 'made up', alerts: () => Promise.reject(new Error('not loaded')) },
-  { name: 'mail', about: 'made up', statementMail: () => Promise.reject(new Error('not loaded')) },
-  { name: 'queue', about: 'made up', queue: {} as NonNullable<Option['queue']> },
-];
 const load = (env: Record<string, string>, more: Partial<SettingsSource> = {}) =>
-  loadSettings({ env, readFile: noFile, cwd: '/srv/books', options: OPTIONS, ...more });
+  loadSettings({ env, readFile: noFile, cwd: '/srv/books', plugins: ['alerts', 'mail', 'queue'], ...more });
 const loadYaml = (yaml: string, env: Record<string, string> = {}) =>
   load(env, { configPath: 'books.yaml', readFile: () => yaml });
 const refusal = (act: () => unknown): SettingsInvalid => {
@@ -359,7 +353,7 @@ describe('alerts', () => {
     const mail = { DAYBOOK_ALERT_MAIL_FROM: 'daybook@company.example', DAYBOOK_SMTP_URL: 'smtp://127.0.0.1' };
     const env = { ...LEAST, ...mail, [key]: value };
     expect(load(env).alerts).not.toEqual(load(LEAST).alerts);
-    const { problems, exitCode } = refusal(() => load(env, { options: [] }));
+    const { problems, exitCode } = refusal(() => load(env, { plugins: [] }));
     expect(exitCode).toBe(2);
     expect(problems).toEqual([
       {
@@ -516,7 +510,7 @@ daybook:
   });
 
   test('are refused where no option sends them, or no package does', () => {
-    expect(refusal(() => load(mailed(ANNA), { options: [] })).problems[0]).toMatchObject({
+    expect(refusal(() => load(mailed(ANNA), { plugins: [] })).problems[0]).toMatchObject({
       key: 'DAYBOOK_STATEMENT_MAIL',
       problem: expect.stringContaining('was made without them'),
     });
@@ -758,7 +752,7 @@ describe('settings that are refused', () => {
 
   test('a queue that this copy of daybook was made without', () => {
     const asked = { ...LEAST, DATABASE_URL: 'postgres://books.example/daybook', DAYBOOK_WORKERS: 'queue' };
-    expect(refusal(() => load(asked, { options: [] })).problems).toEqual([
+    expect(refusal(() => load(asked, { plugins: [] })).problems).toEqual([
       {
         key: 'DAYBOOK_WORKERS',
         problem:
@@ -766,7 +760,7 @@ describe('settings that are refused', () => {
         example: 'none',
       },
     ]);
-    expect(load(LEAST, { options: [] }).workers).toBe('none');
+    expect(load(LEAST, { plugins: [] }).workers).toBe('none');
   });
 
   test('unknown keys of the file, at both levels, with the likely right name', () => {

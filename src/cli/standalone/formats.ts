@@ -1,5 +1,5 @@
-/** The published formats as far as checking them goes: of those of options the bytes alone are checked. */
-import { optionalFormats } from '../../options/all.ts';
+/** The published formats as far as checking them goes: of those of plugins the bytes alone are checked. */
+import { HEADS } from '../../statements/formats/heads.ts';
 import { CSV, type ReadableFormat } from './csv.ts';
 
-export const STATEMENT_FORMATS: readonly ReadableFormat[] = [CSV, ...optionalFormats()];
+export const STATEMENT_FORMATS: readonly ReadableFormat[] = [CSV, ...Object.values(HEADS)];

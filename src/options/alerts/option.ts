@@ -1,6 +1,7 @@
-import type { Option } from '../option.ts';
+import { alertsSlot } from '../../run/alerts.ts';
+import type { Plugin } from '../../plugin.ts';
 
-export const alerts: Option = {
+export const alerts: Plugin = {
   name: 'alerts',
   about: 'alerts by webhook and mail, and the ping of a good night',
   settings: [
@@ -21,5 +22,5 @@ export const alerts: Option = {
       load: async () => (await import('./command.ts')).alertsCommand,
     },
   ],
-  alerts: async () => (await import('./process.ts')).alertsOfCommands,
+  register: () => alertsSlot.fill(async () => (await import('./process.ts')).alertsOfCommands),
 };

@@ -1,4 +1,5 @@
 /** Raises what no run tells: a night that was missed, a run that was killed. Any process that lives may check. */
+import { unmatchedCounts } from '../../months/own-books.ts';
 import { type Kysely, sql } from 'kysely';
 import { raiseCondition, type Raising, endConditions } from './outbox.ts';
 import { counted, firstNamed } from '../../ledger/text.ts';
@@ -6,7 +7,6 @@ import { wallTime } from '../../ledger/wall-time.ts';
 import type { DB } from '../../store/engine/schema.ts';
 import { undoneInRun } from '../../store/tasks.ts';
 import { ABOUT_NO_MERCHANT, firstSentences, NAMED_MAX } from '../../run/alerts.ts';
-import { part } from '../all.ts';
 import { addDays, dayOf } from '../../ledger/business-day.ts';
 import { isNoFailure, lastRunsOf, notesOf, type KnownRun, type LastRunsAsked } from '../../run/run-state.ts';
 import type { ExitCode, Reason } from '../../run/verdict/exit-codes.ts';
@@ -54,7 +54,7 @@ export async function checkForUnmatched(
   { zone, maxDays, ...raising }: Raising & { readonly zone: string; readonly maxDays: number | undefined },
 ): Promise<void> {
   const limit = maxDays === undefined ? null : addDays(dayOf(raising.now.getTime(), zone), -maxDays);
-  const counts = limit === null ? [] : ((await part('ownBooks')?.counts(db, null, addDays(limit, -1))) ?? []);
+  const counts = limit === null ? [] : await unmatchedCounts(db, null, addDays(limit, -1));
   const late = counts.filter(({ oldest }) => oldest !== null);
   if (late.length === 0) return endConditions(db, [UNMATCHED], raising);
   const entries = late.reduce((sum, { ledger, book }) => sum + ledger + book, 0);

@@ -1,6 +1,6 @@
-import type { Option } from '../option.ts';
+import type { Plugin } from '../../plugin.ts';
 
-export const beneficiaries: Option = {
+export const beneficiaries: Plugin = {
   name: 'beneficiaries',
   about: 'registration of beneficiaries (sp1401)',
   needs: ['reference'],

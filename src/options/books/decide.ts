@@ -16,7 +16,7 @@ import { arrayLiteral, rowOf, rowsOf, type Db, type Trx } from '../../store/engi
 import { matchIn } from './match.ts';
 import { ENTRY, ENTRY_ROWS, lockBooks, MATCH } from './open.ts';
 import { answerEntries } from './proposals.ts';
-import type { Deciding } from '../option.ts';
+import type { Deciding } from '../../months/own-books.ts';
 
 /** Most entries of one decision. */
 const DECIDED_MAX = 500;

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import { unknownMerchant } from '../../cli/flags.ts';
 import { knownMerchants } from '../../store/merchants.ts';
-import type { BookFile, Deciding } from '../option.ts';
+import type { BookFile, Deciding } from '../../months/own-books.ts';
 import { importBook } from './import/import.ts';
 import { readMapping } from './import/mapping.ts';
 import { openSource } from './import/sources.ts';

@@ -1,6 +1,7 @@
-import type { Option } from '../option.ts';
+import { ownBooksSlot } from '../../months/own-books.ts';
+import type { Plugin } from '../../plugin.ts';
 
-export const books: Option = {
+export const books: Plugin = {
   name: 'books',
   about: 'a merchant’s own books: importing them, and matching them with the ledger',
   tables: ['book_import', 'book_unreadable', 'book_entry', 'book_match', 'book_match_entry', 'book_day'],
@@ -16,11 +17,12 @@ export const books: Option = {
       load: async () => (await import('./command.ts')).booksCommand,
     },
   ],
-  ownBooks: {
-    counts: async (...asked) => (await import('./open.ts')).openCounts(...asked),
-    figures: async (...asked) => (await import('./figures.ts')).bookFigures(...asked),
-    desk: () => import('./desk.ts'),
-  },
+  register: () =>
+    ownBooksSlot.fill({
+      counts: async (...asked) => (await import('./open.ts')).openCounts(...asked),
+      figures: async (...asked) => (await import('./figures.ts')).bookFigures(...asked),
+      desk: () => import('./desk.ts'),
+    }),
   jobs: [
     {
       name: 'books',

@@ -1,8 +1,9 @@
-import type { Option } from '../option.ts';
+import { embeddedSlot } from '../../store/engine/embedded-slot.ts';
+import type { Plugin } from '../../plugin.ts';
 
-export const embedded: Option = {
+export const embedded: Plugin = {
   name: 'embedded',
   about: 'a database in this process, where DATABASE_URL is not set',
   docs: ['decisions/package.md#pglite-as-the-embedded-database'],
-  embeddedDatabase: async (dataDir) => (await import('./database.ts')).openEmbeddedFolder(dataDir),
+  register: () => embeddedSlot.fill(async (dataDir) => (await import('./database.ts')).openEmbeddedFolder(dataDir)),
 };

@@ -1,11 +1,11 @@
 /** A merchant's month as a workbook: an overview, each account's entries, the breaks, and what later revisions changed. */
+import { ownBooksSlot } from '../../months/own-books.ts';
 import type { Kysely } from 'kysely';
 import { causeOf } from '../../ledger/hints/stories.ts';
 import { entriesIn } from '../../ledger/chain/figures.ts';
 import { addAmounts, subtractAmounts } from '../../ledger/money.ts';
 import type { MerchantNames } from '../../ledger/names.ts';
 import { instantText } from '../../ledger/wall-time.ts';
-import { part } from '../all.ts';
 import { BOOK_FIGURES, type BookFigures } from '../../ledger/own-books.ts';
 import type { ObjectStore } from '../../objects/object-store.ts';
 import { provenBalances } from '../../run/proven.ts';
@@ -84,7 +84,7 @@ async function bookIn(db: Kysely<DB>, asked: MonthAsked): Promise<MonthBook | nu
   const ownBooks: BookFigures[][] = [];
   for (const { currency } of accounts)
     ownBooks.push(
-      (await part('ownBooks')?.figures(db, { merchantNo, currency }, month.from, month.to)) ?? [],
+      (await ownBooksSlot.part()?.figures(db, { merchantNo, currency }, month.from, month.to)) ?? [],
     );
   const names = await namesOfMerchant(db, merchantNo);
   return {

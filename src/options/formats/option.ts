@@ -1,6 +1,7 @@
+import { addedFormats, addedMonthFormats } from '../../statements/formats/registered.ts';
 import type { StatementFormat } from '../../statements/formats/format.ts';
-import type { Option } from '../option.ts';
-import { HEADS } from './heads.ts';
+import type { Plugin } from '../../plugin.ts';
+import { HEADS } from '../../statements/formats/heads.ts';
 
 /** A writer that is loaded with the first day. */
 const late = (load: () => Promise<StatementFormat['write']>): StatementFormat['write'] =>
@@ -8,12 +9,13 @@ const late = (load: () => Promise<StatementFormat['write']>): StatementFormat['w
     yield* (await load())(day);
   };
 
-export const formats: Option = {
+export const formats: Plugin = {
   name: 'formats',
   about: 'statements as XLSX, camt.053, MT940 and PDF, and a month as PDF',
   settings: ['DAYBOOK_STATEMENT_FORMATS'],
   docs: ['reference/files.md#formats-next-to-the-csv'],
-  formats: [
+  register: () => {
+    addedFormats.add([
     { ...HEADS.xlsx, write: late(async () => (await import('./xlsx.ts')).writeXlsx) },
     { ...HEADS.camt053, write: late(async () => (await import('./camt053.ts')).writeCamt053) },
     { ...HEADS.mt940, write: late(async () => (await import('./mt940.ts')).writeMt940) },
@@ -22,13 +24,14 @@ export const formats: Option = {
       write: late(async () => (await import('./pdf.ts')).writePdf),
       month: async (db, asked) => (await import('./month-pdf.ts')).monthAsPdf(db, asked),
     },
-  ],
-  monthFormats: [
+    ]);
+    addedMonthFormats.add([
     {
       name: 'workbook',
       extension: HEADS.xlsx.extension,
       contentType: HEADS.xlsx.contentType,
       make: async (sources, asked) => (await import('./month-workbook.ts')).monthWorkbook(sources, asked),
     },
-  ],
+    ]);
+  },
 };

@@ -1,6 +1,7 @@
-import type { Option } from '../option.ts';
+import { statementMailSlot } from '../../run/statement-mail.ts';
+import type { Plugin } from '../../plugin.ts';
 
-export const mail: Option = {
+export const mail: Plugin = {
   name: 'mail',
   about: 'statements by mail, to named people, once their days are proven',
   // The server is that of alerts, and links lead to the pages.
@@ -16,5 +17,5 @@ export const mail: Option = {
       load: async () => (await import('./command.ts')).mailCommand,
     },
   ],
-  statementMail: async () => (await import('./process.ts')).statementMail,
+  register: () => statementMailSlot.fill(async () => (await import('./process.ts')).statementMail),
 };

@@ -1,6 +1,6 @@
-import type { Option } from '../option.ts';
+import type { Plugin } from '../../plugin.ts';
 
-export const notifications: Option = {
+export const notifications: Plugin = {
   name: 'notifications',
   about: 'results that the platform pushes (sp3101, sp3401): taken in, and processed',
   needs: ['onboarding', 'beneficiaries'],

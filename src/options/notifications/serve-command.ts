@@ -2,14 +2,14 @@
 import type { Command } from 'commander';
 import type { SettingsWithoutPlatform } from '../../settings/settings.ts';
 import { createRefusalLog } from '../../web/refusals.ts';
-import type { ProcessMetrics } from '../option.ts';
+import type { ProcessMetrics } from '../../web/observation.ts';
+import { pagesSlot } from '../../web/pages.ts';
 import type { ServeApp } from './serve.ts';
 import { alertsOf, type Troubles } from '../../run/alerts.ts';
 import type { App, PlatformApp } from '../../run/app.ts';
 import { withRepeats } from '../../run/repeats.ts';
 import { createLog, offlineSettings, print, stopSignal, withApp, withPlatform } from '../../cli/context.ts';
 import { metricsOf } from '../../cli/observed.ts';
-import { part } from '../all.ts';
 import { lines } from '../../cli/output/text.ts';
 import type { Db } from '../../store/engine/database.ts';
 
@@ -102,7 +102,7 @@ async function withServingHouse(
   const { platform, databaseUrl, pagesListen } = settings;
   const withHouse = async (app: App, platformApp?: PlatformApp): Promise<void> => {
     const pages =
-      pagesListen === null ? null : await (await part('pages')?.())?.shown({ ...settings, pagesListen }, app);
+      pagesListen === null ? null : await (await pagesSlot.part()?.())?.shown({ ...settings, pagesListen }, app);
     return work({
       ...app,
       ...(metrics && { metricsOn: (db: Db) => metrics.page({ settings, db, now: app.now }) }),

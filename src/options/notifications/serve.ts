@@ -11,7 +11,7 @@ import { freeSpace, type Db } from '../../store/engine/database.ts';
 import { adoptSecretKey } from '../../store/secrets/key-check.ts';
 import { UnknownSecretKey } from '../../store/secrets/secrets.ts';
 import { type MetricsPage, createReadiness } from '../../web/readiness.ts';
-import type { ShownPages } from '../option.ts';
+import type { ShownPages } from '../../web/pages.ts';
 import { createHealthServer, listenOn, type WebEvent } from '../../web/server.ts';
 import { createInboxServer } from './server.ts';
 

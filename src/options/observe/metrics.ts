@@ -2,7 +2,7 @@
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { Observer } from '../../run/active-run.ts';
 import { INBOX_METRICS, LEDGER_METRICS, MERCHANT_METRICS, type StateMetric } from './ledger-metrics.ts';
-import type { ProcessMetrics } from '../option.ts';
+import type { ProcessMetrics } from '../../web/observation.ts';
 import { stateOf, type State } from './state.ts';
 import { createWorkMetrics } from './work-metrics.ts';
 

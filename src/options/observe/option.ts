@@ -1,7 +1,8 @@
+import { observationSlot } from '../../web/observation.ts';
 import { loadFor } from '../../host/packages.ts';
-import type { Option } from '../option.ts';
+import type { Plugin } from '../../plugin.ts';
 
-export const observe: Option = {
+export const observe: Plugin = {
   name: 'observe',
   about: 'metrics for Prometheus, and traces by OpenTelemetry',
   settings: ['DAYBOOK_METRICS_MERCHANTS'],
@@ -13,7 +14,7 @@ export const observe: Option = {
       load: async () => (await import('./command.ts')).metricsCommand,
     },
   ],
-  observation: {
+  register: () => observationSlot.fill({
     asksTraces: async (env) =>
       Object.keys(env).some((name) => name.startsWith('OTEL_')) &&
       (await import('./traces-wanted.ts')).tracesWanted(env) !== null,
@@ -22,5 +23,5 @@ export const observe: Option = {
       return openTraces(options);
     },
     createMetrics: async () => (await import('./metrics.ts')).processMetrics(),
-  },
+  }),
 };

@@ -7,7 +7,7 @@ import type { Kysely } from 'kysely';
 import { jobs } from '../../../jobs/all.ts';
 import { healthOf, inboxHealth, overviewOf, type Health, type HealthOptions } from '../../run/health.ts';
 import { statusesOf, type MerchantStatus } from '../../run/status.ts';
-import type { StateSource } from '../option.ts';
+import type { StateSource } from '../../web/observation.ts';
 import type { DB } from '../../store/engine/schema.ts';
 import { readableParts, type InboxCounts } from '../../store/fleet-counts.ts';
 

@@ -11,7 +11,7 @@ import {
   resourceFromAttributes,
 } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-base';
-import type { Traces, TracesOptions } from '../option.ts';
+import type { Traces, TracesOptions } from '../../web/observation.ts';
 import { tracesWanted, type TraceProtocol } from './traces-wanted.ts';
 
 /** When the process ends, the last spans have this long to be sent. */

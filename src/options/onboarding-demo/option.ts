@@ -1,6 +1,6 @@
-import type { Option } from '../option.ts';
+import type { Plugin } from '../../plugin.ts';
 
-export const onboardingDemo: Option = {
+export const onboardingDemo: Plugin = {
   name: 'onboarding-demo',
   about: 'the way from an application to a first statement and a beneficiary, against the sandbox',
   needs: ['reference', 'onboarding', 'beneficiaries', 'notifications', 'sandbox'],

@@ -1,6 +1,6 @@
-import type { Option } from '../option.ts';
+import type { Plugin } from '../../plugin.ts';
 
-export const onboarding: Option = {
+export const onboarding: Plugin = {
   name: 'onboarding',
   about: 'applications for new merchants (sp1101)',
   settings: ['PLATFORM_CODE_LISTS'],

@@ -1,6 +1,7 @@
-import type { Option } from '../option.ts';
+import { pagesSlot } from '../../web/pages.ts';
+import type { Plugin } from '../../plugin.ts';
 
-export const pages: Option = {
+export const pages: Plugin = {
   name: 'pages',
   about: 'months, days, breaks and status in a browser, with logins',
   settings: [
@@ -28,5 +29,5 @@ export const pages: Option = {
       load: async () => (await import('./command.ts')).accessCommand,
     },
   ],
-  pages: async () => (await import('./shown.ts')).pagesPart,
+  register: () => pagesSlot.fill(async () => (await import('./shown.ts')).pagesPart),
 };

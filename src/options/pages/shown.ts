@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { jobs } from '../../../jobs/all.ts';
 import type { App } from '../../run/app.ts';
-import type { PagesPart, PagesSettings, ShownPages } from '../option.ts';
+import type { PagesPart, PagesSettings, ShownPages } from '../../web/pages.ts';
 import type { PagesDeps } from './routes/context.ts';
 import { addPages, createPagesServer } from './server.ts';
 import { timesOf } from '../../cli/output/text.ts';

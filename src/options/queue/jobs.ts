@@ -15,7 +15,7 @@ import {
 } from './queue.ts';
 import { randomUUID } from 'node:crypto';
 import { EXIT, type ExitCode } from '../../ledger/ending.ts';
-import type { LaneCounts, QueueGlance } from '../../run/health.ts';
+import type { LaneCounts, QueueGlance } from '../../run/work-queue.ts';
 
 const JOBS = sql.table(`${QUEUE_SCHEMA}.job`);
 /** States of a job that is still to be done, as pg-boss orders them: created, retry, active. */

@@ -1,6 +1,7 @@
-import type { Option } from '../option.ts';
+import { workQueueSlot } from '../../run/work-queue.ts';
+import type { Plugin } from '../../plugin.ts';
 
-export const queue: Option = {
+export const queue: Plugin = {
   name: 'queue',
   about: 'workers on many machines, which share the merchants of a run',
   settings: ['DAYBOOK_WORKERS'],
@@ -20,12 +21,12 @@ export const queue: Option = {
       load: async () => (await import('./jobs-command.ts')).jobsCommand,
     },
   ],
-  queue: {
+  register: () => workQueueSlot.fill({
     install: async (db) => {
       const { installQueue, QUEUE_SCHEMA } = await import('./queue.ts');
       return (await installQueue(db)) ? [QUEUE_SCHEMA] : [];
     },
     glance: async (db) => (await import('./jobs.ts')).glanceAtQueue(db),
     withSlots: async (app, log, work) => (await import('./slots.ts')).withSlots(app, log, work),
-  },
+  }),
 };

@@ -15,7 +15,7 @@ import { EXIT } from '../../run/verdict/exit-codes.ts';
 import type { Trx } from '../../store/engine/database.ts';
 import { runById } from '../../store/runs.ts';
 import { endTasks, type TaskEnd } from '../../store/tasks.ts';
-import type { QueuedSlots } from '../option.ts';
+import type { QueuedSlots } from '../../run/work-queue.ts';
 import { finishQueuedRun } from './end-run.ts';
 import { enqueue } from './jobs.ts';
 import { withQueue, type MerchantJob, type Queue } from './queue.ts';

@@ -1,6 +1,6 @@
-import type { Option } from '../option.ts';
+import type { Plugin } from '../../plugin.ts';
 
-export const reference: Option = {
+export const reference: Plugin = {
   name: 'reference',
   about: 'the platform’s lists (sp2502): banks, payout methods, occupations, natures, purposes',
   settings: ['DAYBOOK_SCHEDULE_REFERENCE', 'DAYBOOK_REFERENCE_COUNTRIES'],

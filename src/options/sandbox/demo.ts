@@ -2,6 +2,7 @@
  * `demo`, which is `npm start`: runs the nightly job against the sandbox with an embedded database, and shows the
  * result.
  */
+import { pagesSlot } from '../../web/pages.ts';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -29,7 +30,6 @@ import { createProgressLine } from '../../cli/output/progress-line.ts';
 import { runDocument, accountDaysTable, breakTexts } from '../../cli/output/run-text.ts';
 import { counted, lines, timesOf } from '../../cli/output/text.ts';
 import { PORT_DEFAULT } from './command.ts';
-import { part } from '../all.ts';
 
 const SCENARIO = packageFile('config/sandbox.yaml');
 const SETTINGS_FILE = '.daybook/demo.yaml';
@@ -190,7 +190,7 @@ async function showDemoPages(
 ): Promise<void> {
   // Loading the server takes long, and a script has no use for it.
   const { listenOn, ListenRefused } = await import('../../web/server.ts');
-  const pages = await (await part('pages')?.())?.shown({ ...app.settings, pagesListen: DEMO_PAGES }, app);
+  const pages = await (await pagesSlot.part()?.())?.shown({ ...app.settings, pagesListen: DEMO_PAGES }, app);
   if (pages === undefined) return show(null);
   const serving = { onRefusal: () => undefined };
   let server = pages.createServer(serving);

@@ -1,6 +1,6 @@
-import type { Option } from '../option.ts';
+import type { Plugin } from '../../plugin.ts';
 
-export const sandbox: Option = {
+export const sandbox: Plugin = {
   name: 'sandbox',
   about: 'a simulated platform to try and test against',
   commands: [

@@ -1,4 +1,5 @@
 /** A scheduled job: its name, when it is due, and what it runs. */
+import { register } from '../../host/slot.ts';
 import type { Settings } from '../../settings/settings.ts';
 import type { Schedule } from '../../settings/schema.ts';
 import type { RunDeps } from '../active-run.ts';
@@ -26,3 +27,6 @@ export interface JobReport {
   readonly notes: readonly string[];
   readonly elapsedMs: number;
 }
+
+/** Jobs of plugins, which run behind those of the ledger. */
+export const addedJobs = register<Job>('scheduled jobs');

@@ -1,6 +1,6 @@
 /** Checks the list of people who get statements by mail. Messages name the entry of the list, and never the address. */
 import { z } from 'zod';
-import { monthFormats, optionalFormats } from '../../options/all.ts';
+import { addedFormats, addedMonthFormats } from '../../statements/formats/registered.ts';
 import type { Chosen } from '../../ledger/account-filter.ts';
 import { isDay } from '../../ledger/business-day.ts';
 import type { BusinessDay } from '../../ledger/entry.ts';
@@ -30,11 +30,11 @@ const CSV = 'csv';
 
 /** Formats of a day's file, and those of an account's month. */
 export const MAILED_FORMATS: Readonly<Record<MailedStatements['every'], readonly string[]>> = {
-  day: [CSV, ...optionalFormats().map(({ name }) => name)],
+  day: [CSV, ...addedFormats.all().map(({ name }) => name)],
   month: [
     CSV,
-    ...optionalFormats().flatMap(({ name, holdsMonth, month }) => (holdsMonth || month ? [name] : [])),
-    ...monthFormats().map(({ name }) => name),
+    ...addedFormats.all().flatMap(({ name, holdsMonth, month }) => (holdsMonth || month ? [name] : [])),
+    ...addedMonthFormats.all().map(({ name }) => name),
   ],
 };
 

@@ -1,5 +1,5 @@
-/** Every format of statements: the CSV, and those that options add. */
-import { monthFormats, optionalFormats } from '../../options/all.ts';
+/** Every format of statements: the CSV, and those that plugins add. */
+import { addedFormats, addedMonthFormats } from './registered.ts';
 import type { MonthFormat, StatementColumn, RowCells, StatementFormat } from './format.ts';
 import { CSV } from './csv.ts';
 
@@ -34,10 +34,10 @@ export const SPREADSHEET: StatementFormat = {
   write: ({ columns, rows }) => CSV.write({ columns, rows: withoutFormulas(columns, rows) }),
 };
 
-export const STATEMENT_FORMATS: readonly StatementFormat[] = [CSV, SPREADSHEET, ...optionalFormats()];
+export const STATEMENT_FORMATS: readonly StatementFormat[] = [CSV, SPREADSHEET, ...addedFormats.all()];
 
 /** Those of a merchant's month as one file. */
-export const MONTH_FORMATS: readonly MonthFormat[] = monthFormats();
+export const MONTH_FORMATS: readonly MonthFormat[] = addedMonthFormats.all();
 
 export const publishedFormats = (names: readonly string[]): readonly StatementFormat[] =>
   STATEMENT_FORMATS.filter(

@@ -1,9 +1,9 @@
 /** Opens the database: a PostgreSQL server or the embedded one. The `Database` behaves the same for both. */
+import { embeddedSlot } from './embedded-slot.ts';
 import { Kysely, PostgresDialect, type PostgresPool } from 'kysely';
 import { ExpectedError } from '../../ledger/ending.ts';
 import { boundedPool, createPool, givenUp } from './bounded-pool.ts';
 import { COLUMN_PARSERS, type Database } from './database.ts';
-import { part } from '../../options/all.ts';
 import {
   codeOf,
   CROWDED,
@@ -57,7 +57,7 @@ export interface DatabaseSettings {
  */
 export async function openDatabase(
   settings: DatabaseSettings,
-  openEmbedded = part('embeddedDatabase'),
+  openEmbedded = embeddedSlot.part(),
 ): Promise<Database> {
   if (settings.databaseUrl === null) {
     if (openEmbedded !== null) return openEmbedded(settings.dataDir);

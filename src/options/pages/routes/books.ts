@@ -1,4 +1,5 @@
 /** `/books` and `/books/MERCHANT/CURRENCY`: own books, and what people decide about their entries. */
+import { ownBooksSlot } from '../../../months/own-books.ts';
 import { addDays } from '../../../ledger/business-day.ts';
 import { ExpectedError } from '../../../ledger/ending.ts';
 import type { Account } from '../../../ledger/entry.ts';
@@ -10,7 +11,6 @@ import {
   type OpenEntry,
 } from '../../../ledger/own-books.ts';
 import { namedOperators } from '../../../run/operators.ts';
-import { part } from '../../all.ts';
 import type { Deciding, OwnBooks } from '../../option.ts';
 import { booksAddress } from '../html/addresses.ts';
 import { answerName, bookPage, booksPage, boxOf, type BookShown } from '../html/books.ts';
@@ -32,7 +32,7 @@ const PROPOSALS_SHOWN_MAX = 20;
 const MATCHES_SHOWN_MAX = 30;
 
 function ownBooks(): OwnBooks {
-  const found = part('ownBooks');
+  const found = ownBooksSlot.part();
   if (found === null) throw new PageRefusal(404);
   return found;
 }

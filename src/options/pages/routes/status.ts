@@ -1,4 +1,5 @@
 /** `/status`: how it stands, by the functions that `daybook status` uses. */
+import { ownBooksSlot } from '../../../months/own-books.ts';
 import { statusPage } from '../html/status.ts';
 import { ageOf, CheckedBeyond, remarksOf, zoneRemark, StatusLists } from '../../../run/status-text.ts';
 import { alertsOf } from '../../../run/alerts.ts';
@@ -6,7 +7,6 @@ import { unmailedOf } from '../../../run/statement-mail.ts';
 import { healthOf, overviewOf } from '../../../run/health.ts';
 import { oldestMs } from '../../../run/schedule/due.ts';
 import { statusOf } from '../../../run/status.ts';
-import { part } from '../../all.ts';
 import { maySee, type Asked, type PagesContext, PageRefusal, type MakePage, withNames } from './context.ts';
 
 const MERCHANTS_A_PAGE = 50;
@@ -39,7 +39,7 @@ export const showStatus: MakePage = async (context, asked) => {
     zoneRemark: zoneRemark(platform.timeZoneProof),
     merchants: statuses,
     lists: lists.of(statuses),
-    hasBooks: part('ownBooks') !== null,
+    hasBooks: ownBooksSlot.part() !== null,
     next: left.length > shown.length ? shown.at(-1)! : null,
   });
 };

@@ -1,5 +1,5 @@
-/** What is known of each format without what writes it. */
-import type { StatementFormat } from '../../statements/formats/format.ts';
+/** What is known of each format of a plugin without what writes it: enough to find and check its files. */
+import type { StatementFormat } from './format.ts';
 
 type FormatHead = Omit<StatementFormat, 'write' | 'month'>;
 
