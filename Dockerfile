@@ -21,7 +21,7 @@ COPY jobs ./jobs
 COPY sql ./sql
 COPY config ./config
 # The embedded database and statements, where no DATABASE_URL and STATEMENTS_URL are given: mount a volume here.
-RUN ln -s /app/src/cli/main.ts /usr/local/bin/daybook && mkdir -m 700 /data && chown node:node /data
+RUN ln -s /app/src/main.ts /usr/local/bin/daybook && mkdir -m 700 /data && chown node:node /data
 ENV DAYBOOK_DATA_DIR=/data
 # Where `serve` listens; put a proxy that ends TLS in front. Pages for people have an address of their own, DAYBOOK_PAGES_LISTEN.
 ENV DAYBOOK_LISTEN=0.0.0.0:8080
@@ -29,5 +29,5 @@ EXPOSE 8080
 HEALTHCHECK --interval=30s --timeout=5s --start-period=20s CMD ["node", "/app/src/cli/health-check.ts"]
 USER node
 # Node itself is process 1, so that SIGTERM reaches it and a run ends at a window's edge.
-ENTRYPOINT ["node", "/app/src/cli/main.ts"]
+ENTRYPOINT ["node", "/app/src/main.ts"]
 CMD ["schedule"]

@@ -1,7 +1,7 @@
 /** Makes applications that wait for their result, and the result that the platform posts for each. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
-import { markAccepted, recordApplication } from '../src/options/onboarding/stored.ts';
+import { markAccepted, recordApplication } from '../src/plugins/onboarding/stored.ts';
 import { newNotifySecret, notifyHashOf } from '../src/store/notify-path.ts';
 import { thisHolder } from '../src/host/process-identity.ts';
 import type { DB } from '../src/store/engine/schema.ts';

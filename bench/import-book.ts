@@ -1,8 +1,8 @@
 /** One import of an own book as a process: the file, its mapping and the database on stdin, figures as a line of JSON. */
 import { keepHeapSmall } from '../src/cli/heap.ts';
-import { importBook } from '../src/options/books/import/import.ts';
-import { readMapping } from '../src/options/books/import/mapping.ts';
-import { openSource } from '../src/options/books/import/sources.ts';
+import { importBook } from '../src/plugins/books/import/import.ts';
+import { readMapping } from '../src/plugins/books/import/mapping.ts';
+import { openSource } from '../src/plugins/books/import/sources.ts';
 import { openDatabase } from '../src/store/engine/connection.ts';
 import { givenInput } from './input.ts';
 

@@ -1,7 +1,7 @@
 /** The types of a measure and its results, and helpers that measures share. */
 import type { BenchDatabase, BenchServer } from './server.ts';
 import type { DaybookRun, DaybookWork, SandboxProcess } from './processes.ts';
-import type { ScenarioInput } from '../src/options/sandbox/scenario.ts';
+import type { ScenarioInput } from '../src/plugins/sandbox/scenario.ts';
 
 export type Target = { readonly atMost: number } | { readonly atLeast: number };
 

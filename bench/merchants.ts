@@ -1,7 +1,7 @@
 /** Makes many merchants, for the sandbox and for daybook's database. */
 import { randomBytes } from 'node:crypto';
 import { addDays, dayWindow } from '../src/ledger/business-day.ts';
-import type { ScenarioInput } from '../src/options/sandbox/scenario.ts';
+import type { ScenarioInput } from '../src/plugins/sandbox/scenario.ts';
 import { storeImport } from '../src/store/merchants.ts';
 import { withDatabase, type Bench } from './measure.ts';
 import type { DaybookRun } from './processes.ts';

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { Pool } from 'undici';
 import { dayWindow } from '../src/ledger/business-day.ts';
-import { createSandbox } from '../src/options/sandbox/server.ts';
+import { createSandbox } from '../src/plugins/sandbox/server.ts';
 import { givenInput } from './input.ts';
 import { pastEntries } from './past.ts';
 import type { PastPlatform } from './processes.ts';

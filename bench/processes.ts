@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { RunCommand } from '../src/run/report.ts';
-import type { ScenarioInput } from '../src/options/sandbox/scenario.ts';
+import type { ScenarioInput } from '../src/plugins/sandbox/scenario.ts';
 
 const pathOf = (script: string): string => fileURLToPath(new URL(script, import.meta.url));
 
@@ -157,7 +157,7 @@ export interface StartedCommand {
 
 /** Starts a command of daybook that runs until it is stopped. */
 export function startCommand(args: readonly string[], env: Env): StartedCommand {
-  const child = spawn(process.execPath, [pathOf('../src/cli/main.ts'), ...args], {
+  const child = spawn(process.execPath, [pathOf('../src/main.ts'), ...args], {
     env: { ...BARE_ENV, ...env },
     stdio: ['ignore', 'ignore', 'pipe'],
   });

@@ -1,9 +1,9 @@
 /** The receiver of notifications as a process: takes a database's URL and a key, prints its address. */
 import { givenInput } from './input.ts';
-import { createInbox } from '../src/options/notifications/inbox.ts';
+import { createInbox } from '../src/plugins/notifications/inbox.ts';
 import { openDatabase } from '../src/store/engine/connection.ts';
-import { createInboxServer } from '../src/options/notifications/server.ts';
-import { serve } from '../src/options/notifications/serve.ts';
+import { createInboxServer } from '../src/plugins/notifications/server.ts';
+import { serve } from '../src/plugins/notifications/serve.ts';
 
 /** With `processing` the entire of `serve`; without, taking in alone. */
 const { databaseUrl, key, processing } = givenInput() as {

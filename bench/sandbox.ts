@@ -1,7 +1,7 @@
 /** The sandbox as a process: takes its scenario on stdin, prints its address, serves until it is ended. */
 import { givenInput } from './input.ts';
-import { createSandbox } from '../src/options/sandbox/server.ts';
-import type { ScenarioInput } from '../src/options/sandbox/scenario.ts';
+import { createSandbox } from '../src/plugins/sandbox/server.ts';
+import type { ScenarioInput } from '../src/plugins/sandbox/scenario.ts';
 
 const sandbox = createSandbox(givenInput() as ScenarioInput);
 const { url } = await sandbox.listen({ port: 0 });

@@ -1,6 +1,6 @@
 /** The ledgers that the sandbox serves for the bench, and daybook's settings to read them. */
 import { addDays } from '../src/ledger/business-day.ts';
-import type { ScenarioInput } from '../src/options/sandbox/scenario.ts';
+import type { ScenarioInput } from '../src/plugins/sandbox/scenario.ts';
 import type { BenchDatabase } from './server.ts';
 import type { SandboxProcess } from './processes.ts';
 

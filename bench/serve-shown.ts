@@ -4,8 +4,8 @@
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { keepHeapSmall } from '../src/cli/heap.ts';
-import { serve } from '../src/options/notifications/serve.ts';
-import { pagesShown, shownPages } from '../src/options/pages/shown.ts';
+import { serve } from '../src/plugins/notifications/serve.ts';
+import { pagesShown, shownPages } from '../src/plugins/pages/shown.ts';
 import { createDirectoryStore } from '../src/objects/directory.ts';
 import { clockOf } from '../src/run/app.ts';
 import { loadSettings } from '../src/settings/load.ts';

@@ -4,9 +4,9 @@
  */
 import { sql } from 'kysely';
 import { jobs } from '../jobs/all.ts';
-import { createMetrics } from '../src/options/observe/metrics.ts';
-import { createState, type StateDeps } from '../src/options/observe/state.ts';
-import { checkForMissedRun, checkForUnfinishedRuns } from '../src/options/alerts/watch.ts';
+import { createMetrics } from '../src/plugins/observe/metrics.ts';
+import { createState, type StateDeps } from '../src/plugins/observe/state.ts';
+import { checkForMissedRun, checkForUnfinishedRuns } from '../src/plugins/alerts/watch.ts';
 import { statusesOf } from '../src/run/status.ts';
 import { activeMerchants } from '../src/store/merchants.ts';
 import { fillMerchants } from '../test/store/many-merchants.ts';

@@ -20,8 +20,9 @@ if (isOlder(process.versions.node, needed)) {
   );
   process.exitCode = 2;
 } else {
-  const source = new URL('../src/cli/main.ts', import.meta.url);
-  void import(existsSync(source) ? source.href : new URL('../dist/src/cli/main.js', import.meta.url).href);
+  const source = new URL('../src/main.ts', import.meta.url);
+  const program = existsSync(source) ? source : new URL('../dist/src/main.js', import.meta.url);
+  void import(program.href).then(({ main }) => main());
 }
 
 /** Whether version `a` comes before version `b`; both are numbers with dots between them. */

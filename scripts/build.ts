@@ -16,7 +16,7 @@ const DIST = join(TOP, 'dist');
 const COMPILED = join(DIST, 'compiled');
 const LIBRARY = 'src/library';
 /** What is started, and what other programs import: these files keep their names. */
-const COMMANDS = ['cli/main.js', 'cli/health-check.js'].map((file) => join(COMPILED, 'src', file));
+const COMMANDS = ['main.js', 'cli/health-check.js'].map((file) => join(COMPILED, 'src', file));
 const DECLARATION_IMPORT = /(?:from |import\()["'](\.[^"']+)\.ts["']/g;
 
 /** The declarations that are reached from those in `entries`: what the types of the exports are made of. */

@@ -6,7 +6,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { OPTIONS } from '../src/options/all.ts';
+import { OPTIONS } from '../src/main.ts';
 import { parseSync, Visitor, type Span } from 'oxc-parser';
 
 /** The list of options, which is all that the core knows of them, and the type of one. */

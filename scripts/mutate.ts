@@ -22,7 +22,7 @@ import {
 import { readCovering, type Covering } from './mutate/covering.ts';
 import { drawMutants, sourcesOf } from './mutate/draw.ts';
 import { endWithUsage, readArguments } from './read-arguments.ts';
-import { createEmbeddedTemplate } from '../test/options/embedded/fresh.ts';
+import { createEmbeddedTemplate } from '../test/plugins/embedded/fresh.ts';
 import { changedSince, filesOf } from './mutate/git.ts';
 import { readJsonLines } from './json-lines.ts';
 import { drawKnown, type Known, type KnownMutant } from './mutate/known.ts';

@@ -1,21 +1,19 @@
 /**
- * Writes docs/reference, and docs/options.md, from what the program knows of itself: commands, settings, tables, files, metrics,
- * options. `npm run reference`
+ * Writes docs/reference from what the program knows of itself: commands, settings, tables, files, metrics. `npm run reference`
  */
+import { PLUGINS } from '../src/main.ts';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Kysely } from 'kysely';
 import { format, resolveConfig } from 'prettier';
 import { createCompleteProgram } from '../src/cli/program.ts';
-import { OPTIONS } from '../src/options/all.ts';
 import { openDatabase } from '../src/store/engine/connection.ts';
 import { migrate } from '../src/store/engine/migrations.ts';
 import type { DB } from '../src/store/engine/schema.ts';
 import { commandsPage } from './reference/commands.ts';
 import { filesPage } from './reference/files.ts';
 import { metricsPage } from './reference/metrics.ts';
-import { optionsPage } from './reference/options.ts';
 import { settingsPage } from './reference/settings.ts';
 import { relationsOf, tablesPage } from './reference/tables.ts';
 
@@ -25,12 +23,11 @@ const fileOf = (path: string): string => new URL(`../${path}`, import.meta.url).
 export async function referencePages(db: Kysely<DB>): Promise<ReadonlyMap<string, string>> {
   const example = readFileSync(fileOf('config/daybook.example.yaml'), 'utf8');
   const pages: readonly (readonly [string, string])[] = [
-    ['docs/reference/commands.md', commandsPage(await createCompleteProgram())],
+    ['docs/reference/commands.md', commandsPage(await createCompleteProgram(PLUGINS))],
     ['docs/reference/settings.md', settingsPage(example)],
     ['docs/reference/tables.md', tablesPage(await relationsOf(db))],
     ['docs/reference/files.md', filesPage()],
     ['docs/reference/metrics.md', await metricsPage()],
-    ['docs/options.md', optionsPage(OPTIONS)],
   ];
   const config = await resolveConfig(fileOf('README.md'));
   return new Map(

@@ -4,7 +4,7 @@
  */
 import { sql } from 'kysely';
 import { recordAuditEvent } from '../../src/store/audit.ts';
-import { matchBooks } from '../../src/options/books/match.ts';
+import { matchBooks } from '../../src/plugins/books/match.ts';
 import { count, median, timed, withDatabase, type Bench, type Measure } from '../measure.ts';
 import type { BenchDatabase } from '../server.ts';
 

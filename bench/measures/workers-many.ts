@@ -7,7 +7,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { installQueue } from '../../src/options/queue/queue.ts';
+import { installQueue } from '../../src/plugins/queue/queue.ts';
 import { count, withDatabase, withSandbox, type Bench, type Measure } from '../measure.ts';
 import { addMerchants, AT_ONCE, manyMerchants, nightEnv } from '../merchants.ts';
 import { nightOfWorkers, type NightOfWorkers } from '../worker-nights.ts';

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { addDays } from '../../src/ledger/business-day.ts';
-import { installQueue } from '../../src/options/queue/queue.ts';
+import { installQueue } from '../../src/plugins/queue/queue.ts';
 import {
   count,
   ofRounds,

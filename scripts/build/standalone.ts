@@ -1,8 +1,7 @@
 /**
  * Makes `dist/verify.mjs`: the sources of `daybook verify` and of all that it uses, put one after the other into one
  * JavaScript file that needs nothing but Node. What would need a package but yauzl is replaced by a few lines of our own, from
- * `src/cli/standalone`; the tests in `test/cli/standalone` hold both against each other. Of the options there are those with a
- * file `standalone.ts`, which has what `verify` asks of them.
+ * `src/cli/standalone`; the tests in `test/cli/standalone` hold both against each other. 
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { isBuiltin, stripTypeScriptTypes } from 'node:module';
@@ -12,10 +11,8 @@ import { parseSync } from 'oxc-parser';
 import prettier from 'prettier';
 import { rollup, type Plugin } from '@rollup/wasm-node';
 import * as z from 'zod';
-import { OPTIONS } from '../../src/options/all.ts';
 import { WORDS_KNOWN } from '../../src/cli/standalone/json-schema.ts';
 import { manifestSchema } from '../../src/statements/manifest.ts';
-import { listWithout } from '../without-option.ts';
 
 const TOP = fileURLToPath(new URL('../..', import.meta.url));
 const pathOf = (file: string): string => join(TOP, file);
@@ -31,7 +28,6 @@ const PACKAGES: Readonly<Record<string, string>> = {
   pend: pathOf('node_modules/pend/index.js'),
 };
 const MANIFEST = pathOf('src/statements/manifest.ts');
-const LIST = pathOf('src/options/all.ts');
 
 /** The text of `verify.mjs`. Throws an `Error` where it would need a package, or a schema says what it cannot check. */
 export async function standaloneVerify(): Promise<string> {
@@ -87,7 +83,7 @@ const ownSources: Plugin = {
   load(id) {
     const heading = `// ---------- ${relative(TOP, id)}\n\n`;
     if (id === MANIFEST) return heading + manifestModule();
-    const source = id === LIST ? listOfStandalone() : readFileSync(id, 'utf8');
+    const source = readFileSync(id, 'utf8');
     if (id.endsWith('.ts')) return heading + withoutTypes(source);
     return (
       heading + (/\brequire\(/.test(source) || source.includes('module.exports') ? asModule(source) : source)
@@ -105,14 +101,6 @@ function asModule(source: string): string {
     source,
   );
   return `${imports.join('\n')}\nconst module = { exports: {} };\nconst exports = module.exports;\n${required}\nexport default module.exports;`;
-}
-
-/** The list of the options that are in `verify.mjs`, each with the value it has there. */
-function listOfStandalone(): string {
-  const names = OPTIONS.map(({ name }) => name);
-  const left = names.filter((name) => !existsSync(pathOf(`src/options/${name}/standalone.ts`)));
-  const list = listWithout(readFileSync(LIST, 'utf8'), new Set(left));
-  return list.replaceAll(/'\.\/([^/]+)\/option\.ts'/g, "'./$1/standalone.ts'");
 }
 
 /** The source without interfaces and types, and without the comments on them. */

@@ -23,7 +23,7 @@ function filesNamed(root: string, path: string, text: string): string[] {
 }
 
 /** A browser for each mutant takes too long, and most machines have none. */
-const LEFT_OUT = 'test/options/pages/browser/';
+const LEFT_OUT = 'test/plugins/pages/browser/';
 
 /** All test files of a tree, with what they reach. */
 export function testFiles(root: string): TestFile[] {

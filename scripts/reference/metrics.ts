@@ -1,6 +1,6 @@
 /** Makes docs/reference/metrics.md, from the metrics that there are. */
 import type { Registry } from 'prom-client';
-import { createMetrics, STATE_METRICS } from '../../src/options/observe/metrics.ts';
+import { createMetrics, STATE_METRICS } from '../../src/plugins/observe/metrics.ts';
 import { cell, code, MADE_BY, table } from './markdown.ts';
 
 interface Told {

@@ -1,6 +1,6 @@
 /** The true books of a made-up merchant, drawn at random. Amounts are complete minor units. */
 import { dayOf, dayWindow } from '../../src/ledger/business-day.ts';
-import { below, type Random } from '../../src/options/sandbox/ledger.ts';
+import { below, type Random } from '../../src/plugins/sandbox/ledger.ts';
 
 /** One entry of the true books. */
 export interface Booking {

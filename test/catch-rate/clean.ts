@@ -1,6 +1,6 @@
 /** Plays honest histories. Whatever a run reports about one is a false alarm. */
 import { dayOf, dayWindow } from '../../src/ledger/business-day.ts';
-import { below, seeded } from '../../src/options/sandbox/ledger.ts';
+import { below, seeded } from '../../src/plugins/sandbox/ledger.ts';
 import { sumOfSync } from '../../src/sync/sync-report.ts';
 import type { Rig } from '../simulation/rig.ts';
 import { balanced, pick, type Booking } from './books.ts';

@@ -2,7 +2,7 @@
  * The types of a form of lie: its name, a sentence, how to plant it in a drawn ledger, and what daybook should say of
  * it.
  */
-import type { Random } from '../../src/options/sandbox/ledger.ts';
+import type { Random } from '../../src/plugins/sandbox/ledger.ts';
 import type { Booking } from './books.ts';
 import type { Lies, Order } from './platform.ts';
 

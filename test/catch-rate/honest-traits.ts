@@ -1,7 +1,7 @@
 /** Honest habits of ledgers and platforms that a check might mistake for a lie, from bursts to limits of windows. */
 import { dayOf, dayWindow } from '../../src/ledger/business-day.ts';
 import { PlatformRejected } from '../../src/platform/errors.ts';
-import { below, type Random } from '../../src/options/sandbox/ledger.ts';
+import { below, type Random } from '../../src/plugins/sandbox/ledger.ts';
 import { balanced, pick, type Booking } from './books.ts';
 import type { Setting } from './form.ts';
 import type { Lies } from './platform.ts';

@@ -4,7 +4,7 @@ import { createLedgerReader } from '../../src/platform/ledger-history.ts';
 import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
 import { createTransportOver, systemTransportDeps, type Transport } from '../../src/platform/transport.ts';
 import { PAGE_SIZE_MAX } from '../../src/platform/wire.ts';
-import type { Random } from '../../src/options/sandbox/ledger.ts';
+import type { Random } from '../../src/plugins/sandbox/ledger.ts';
 import { loadSettings } from '../../src/settings/load.ts';
 import { wallText } from '../simulation/history-platform.ts';
 import { decimal, type Booking } from './books.ts';

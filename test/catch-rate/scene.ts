@@ -1,6 +1,6 @@
 /** Draws the ledger in which a lie is planted, and the runs of its history. */
 import { addDays, dayOf, dayWindow } from '../../src/ledger/business-day.ts';
-import { below, seeded, type Random } from '../../src/options/sandbox/ledger.ts';
+import { below, seeded, type Random } from '../../src/plugins/sandbox/ledger.ts';
 import { balanced, drawBooks, pick, type Booking } from './books.ts';
 import { OTHER, OWN, type Scene, type Setting } from './form.ts';
 import { ORDERS, type Order } from './platform.ts';

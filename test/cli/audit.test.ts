@@ -3,16 +3,16 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createInbox } from '../../src/options/notifications/inbox.ts';
-import { processNotifications } from '../../src/options/notifications/process.ts';
+import { createInbox } from '../../src/plugins/notifications/inbox.ts';
+import { processNotifications } from '../../src/plugins/notifications/process.ts';
 import {
   accepted,
   onboardingResult,
   REJECTED,
   submitting,
   type Subject,
-} from '../options/notifications/subjects.ts';
-import { KEYS, NOW } from '../options/notifications/support.ts';
+} from '../plugins/notifications/subjects.ts';
+import { KEYS, NOW } from '../plugins/notifications/support.ts';
 import { freshDatabase } from '../support/database.ts';
 import { MERCHANT, FROM, openStage } from '../support/stage.ts';
 import { daybook, envOf, type Env } from './daybook.ts';

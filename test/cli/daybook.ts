@@ -5,7 +5,7 @@ import { CONNECTIONS_MAX } from '../support/database.ts';
 import type { Stage } from '../support/stage.ts';
 import { runWarm, type CommandEnded } from '../support/warm-commands.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 export type Env = Readonly<Record<string, string>>;
 

@@ -3,7 +3,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { TrueEntry } from '../../src/options/sandbox/server.ts';
+import type { TrueEntry } from '../../src/plugins/sandbox/server.ts';
 import { MERCHANT, openStage, OTHER, scenario, type Stage } from '../support/stage.ts';
 import { daybook, envOf, type Env } from './daybook.ts';
 

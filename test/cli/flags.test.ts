@@ -1,4 +1,5 @@
 /** Every option that a command offers is read by name where it is declared: a flag under another name would do nothing. */
+import { PLUGINS } from '../../src/main.ts';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
@@ -21,7 +22,7 @@ const isRead = (long: string, attribute: string): boolean =>
   SOURCES.some((text) => text.includes(long) && new RegExp(`(?<!-)\\b${attribute}\\b`).test(text));
 
 test('no command offers an option that it does not read', async () => {
-  const options = commandsOf(await createCompleteProgram()).flatMap((command) =>
+  const options = commandsOf(await createCompleteProgram(PLUGINS)).flatMap((command) =>
     command.options.map((option) => ({ command: command.name(), option })),
   );
   expect(options.length).toBeGreaterThan(100);

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { healthOf } from '../../src/run/health.ts';
 import type { Manifest } from '../../src/statements/manifest.ts';
 import { entriesOfAmounts, type WireEntry } from '../support/plain-platform.ts';
-import { showPages, textOf } from '../options/pages/support.ts';
+import { showPages, textOf } from '../plugins/pages/support.ts';
 import { openPlainStage, PLAIN_MERCHANT, type PlainStage } from '../support/plain-stage.ts';
 import type { Stage } from '../support/stage.ts';
 import { daybook, envOf } from './daybook.ts';

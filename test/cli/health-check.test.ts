@@ -3,9 +3,9 @@ import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
 import { healthUrl, isHealthy } from '../../src/cli/health-check.ts';
 
-const SERVE = ['node', '/app/src/cli/main.ts', 'serve', ''];
-const RUN = ['node', '/app/src/cli/main.ts', 'run', ''];
-const SCHEDULE = ['node', '/app/src/cli/main.ts', 'schedule', ''];
+const SERVE = ['node', '/app/src/main.ts', 'serve', ''];
+const RUN = ['node', '/app/src/main.ts', 'run', ''];
+const SCHEDULE = ['node', '/app/src/main.ts', 'schedule', ''];
 
 it('asks the address the process listens on, or loopback if it listens on all', () => {
   expect(healthUrl({ DAYBOOK_LISTEN: '0.0.0.0:8080' }, SERVE)).toBe('http://127.0.0.1:8080/healthz');

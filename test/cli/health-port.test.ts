@@ -7,8 +7,8 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { helpOf, samplesOf } from '../options/observe/support.ts';
-import { installQueue } from '../../src/options/queue/queue.ts';
+import { helpOf, samplesOf } from '../plugins/observe/support.ts';
+import { installQueue } from '../../src/plugins/queue/queue.ts';
 import { openStage, scenario, type Stage } from '../support/stage.ts';
 import { daybook, envOf, startDaybook, type Env, type Started } from './daybook.ts';
 

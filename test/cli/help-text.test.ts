@@ -1,7 +1,8 @@
 /** Help fits the terminal, and shows no default where there is none. */
+import { PLUGINS } from '../../src/main.ts';
 import { expect, test } from 'vitest';
 import { Help, type Command } from 'commander';
-import { COMMANDS } from '../../src/cli/commands.ts';
+import { commandsOf } from '../../src/cli/commands.ts';
 import { createCompleteProgram } from '../../src/cli/program.ts';
 import { refilled } from '../../src/cli/output/width.ts';
 import { daybook } from './daybook.ts';
@@ -38,13 +39,13 @@ test('every command, argument and option says what it is for', async () => {
     ...command.options.flatMap((one) => (one.description === '' ? [`${path} ${one.flags}`] : [])),
     ...command.commands.flatMap((sub) => unsaid(sub, `${path} ${sub.name()}`)),
   ];
-  expect(unsaid(await createCompleteProgram())).toEqual([]);
+  expect(unsaid(await createCompleteProgram(PLUGINS))).toEqual([]);
 });
 
 test('the list shows each command as it is: its arguments, and whether it has options', async () => {
-  const { commands } = await createCompleteProgram();
+  const { commands } = await createCompleteProgram(PLUGINS);
   const help = new Help();
-  expect(commands.map((command) => help.subcommandTerm(command))).toEqual(COMMANDS.map(({ usage }) => usage));
+  expect(commands.map((command) => help.subcommandTerm(command))).toEqual(commandsOf(PLUGINS).map(({ usage }) => usage));
 });
 
 test('`help` with a command says what its own --help says, wherever options of the program stand', async () => {

@@ -38,11 +38,11 @@ async function urlsLoaded(file: string, args: readonly string[], env: Env): Prom
 /** What scripts/imports.ts bounds. */
 let withList: ReadonlySet<string>;
 beforeAll(async () => {
-  withList = new Set(await urlsLoaded('src/options/all.ts', [], {}));
+  withList = new Set(await urlsLoaded('src/main.ts', [], {}));
 });
 
 async function loadedBy(args: readonly string[], env: Env): Promise<Loaded> {
-  const urls = await urlsLoaded('src/cli/main.ts', args, env);
+  const urls = await urlsLoaded('src/main.ts', args, env);
   const own = urls.filter((url) => !url.includes('/node_modules/') && /\/(?:src|jobs)\//.test(url));
   return {
     packages: new Set(

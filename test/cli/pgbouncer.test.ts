@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { afterEach, describe, expect, inject, test, vi } from 'vitest';
-import { installQueue } from '../../src/options/queue/queue.ts';
+import { installQueue } from '../../src/plugins/queue/queue.ts';
 import { newNotifySecret } from '../../src/store/notify-path.ts';
 import { pgbouncer, startBouncer, type Bouncer } from '../support/pgbouncer.ts';
 import { FROM, openStage, scenario, TO, type Stage } from '../support/stage.ts';

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { XmlDocument, XsdValidator } from 'libxml2-wasm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { StatementRow } from '../../src/store/statements/statements.ts';
-import { showPages } from '../options/pages/support.ts';
+import { showPages } from '../plugins/pages/support.ts';
 import { readCamt, readCsv, readMt940 } from '../support/read-statements.ts';
 import { DAYS, FROM, MERCHANT, openStage, scenario, TO, type Stage } from '../support/stage.ts';
 import { daybook, envOf, type Env } from './daybook.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { showPages } from '../options/pages/support.ts';
+import { showPages } from '../plugins/pages/support.ts';
 import { readCamt, readMt940 } from '../support/read-statements.ts';
 import { FROM, MERCHANT, openStage, scenario, type Stage } from '../support/stage.ts';
 import { daybook, envOf, type Env } from './daybook.ts';

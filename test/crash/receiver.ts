@@ -2,10 +2,10 @@
  * A process that stores notifications, to be killed by tests. Its arguments are the database's URL (or folder) and
  * the key.
  */
-import { createInbox } from '../../src/options/notifications/inbox.ts';
+import { createInbox } from '../../src/plugins/notifications/inbox.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import { migrate } from '../../src/store/engine/migrations.ts';
-import { createInboxServer } from '../../src/options/notifications/server.ts';
+import { createInboxServer } from '../../src/plugins/notifications/server.ts';
 
 const [place = '', key = ''] = process.argv.slice(2);
 const isUrl = place.startsWith('postgres');

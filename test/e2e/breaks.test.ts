@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { subtractAmounts } from '../../src/ledger/money.ts';
-import type { TrueEntry } from '../../src/options/sandbox/server.ts';
+import type { TrueEntry } from '../../src/plugins/sandbox/server.ts';
 import {
   accountDays,
   DAYS,

@@ -13,14 +13,14 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createSandbox, type Sandbox } from '../../src/options/sandbox/server.ts';
+import { createSandbox, type Sandbox } from '../../src/plugins/sandbox/server.ts';
 import { freshDatabase } from '../support/database.ts';
 import { runWarm } from '../support/warm-commands.ts';
 import { allFiles, allRows, createCanaries } from './canaries.ts';
 import { FAILURES, startEchoingPlatform, type EchoingPlatform, type Failure } from './echoing-platform.ts';
 import { application, payee } from './planted-files.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const NOW = '2026-03-06T01:30:00+08:00';
 
 const canaries = createCanaries();

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { listAmendments } from '../../src/store/amendments.ts';
 import { listQuarantine } from '../../src/store/quarantine.ts';
-import type { ScenarioInput } from '../../src/options/sandbox/scenario.ts';
+import type { ScenarioInput } from '../../src/plugins/sandbox/scenario.ts';
 import {
   DAYS,
   FROM,

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Hostility } from '../../src/options/sandbox/behaviour.ts';
+import type { Hostility } from '../../src/plugins/sandbox/behaviour.ts';
 import {
   accountDays,
   DAYS,

@@ -13,7 +13,7 @@ import { statusOf } from '../../src/run/status.ts';
 import { manifestKey } from '../../src/statements/keys.ts';
 import { parseManifest } from '../../src/statements/manifest.ts';
 import { readObject } from '../../src/objects/object-store.ts';
-import type { Planted } from '../../src/options/sandbox/scenario.ts';
+import type { Planted } from '../../src/plugins/sandbox/scenario.ts';
 import {
   MERCHANT,
   openStage,

@@ -1,7 +1,7 @@
 /** Whatever legal form the platform writes its ledger in, the published files are the same, byte for byte. */
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Hostility } from '../../src/options/sandbox/behaviour.ts';
-import type { Latitude } from '../../src/options/sandbox/latitude.ts';
+import type { Hostility } from '../../src/plugins/sandbox/behaviour.ts';
+import type { Latitude } from '../../src/plugins/sandbox/latitude.ts';
 import { entriesOfAmounts } from '../support/plain-platform.ts';
 import { openPlainStage, type PlainStage } from '../support/plain-stage.ts';
 import { shortAndLong } from '../support/short-and-long.ts';

@@ -49,7 +49,7 @@ const start = (args: readonly string[], env: Env, top = TOP): Started => {
 
 /** A command of another version of the program. */
 function startProgram(top: string, args: readonly string[], env: Env): Started {
-  const child = spawn(process.execPath, [join(top, 'src/cli/main.ts'), ...args], {
+  const child = spawn(process.execPath, [join(top, 'src/main.ts'), ...args], {
     env: { PATH: process.env['PATH'], ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

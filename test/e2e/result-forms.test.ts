@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import type { ScenarioInput } from '../../src/options/sandbox/scenario.ts';
-import { createSandbox, type Sandbox } from '../../src/options/sandbox/server.ts';
+import type { ScenarioInput } from '../../src/plugins/sandbox/scenario.ts';
+import { createSandbox, type Sandbox } from '../../src/plugins/sandbox/server.ts';
 import { daybook, startDaybook, type Env, type Started } from '../cli/daybook.ts';
-import { ENTERPRISE } from '../options/beneficiaries/files.ts';
-import { KEYS } from '../options/notifications/support.ts';
-import { application } from '../options/onboarding/applications.ts';
+import { ENTERPRISE } from '../plugins/beneficiaries/files.ts';
+import { KEYS } from '../plugins/notifications/support.ts';
+import { application } from '../plugins/onboarding/applications.ts';
 import { FROM, NIGHT, OTHER, scenario } from '../support/stage.ts';
 import { emptyTables, freshDatabase } from '../support/database.ts';
 

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const NONE_UNDONE = 65_534;
 /** A superuser may write to read-only files. In that case the command runs as another user. */
 export const runner = process.getuid?.() === 0 ? { uid: NONE_UNDONE, gid: NONE_UNDONE } : {};

@@ -10,7 +10,7 @@ import { pathToFileURL } from 'node:url';
 import { sql } from 'kysely';
 import { openObjectStore } from '../../src/objects/open.ts';
 import { readObject, type ObjectStore } from '../../src/objects/object-store.ts';
-import { createSandbox, type Sandbox } from '../../src/options/sandbox/server.ts';
+import { createSandbox, type Sandbox } from '../../src/plugins/sandbox/server.ts';
 import { MERCHANTS_PREFIX } from '../../src/statements/keys.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import type { Database } from '../../src/store/engine/database.ts';

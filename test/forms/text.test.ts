@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
-import { checkRegistration } from '../../src/options/beneficiaries/check.ts';
+import { checkRegistration } from '../../src/plugins/beneficiaries/check.ts';
 import { isDay } from '../../src/ledger/business-day.ts';
-import { checkApplication } from '../../src/options/onboarding/check.ts';
-import { CONTEXT } from '../options/beneficiaries/cases.ts';
-import { ENTERPRISE } from '../options/beneficiaries/files.ts';
-import { application, rules } from '../options/onboarding/applications.ts';
+import { checkApplication } from '../../src/plugins/onboarding/check.ts';
+import { CONTEXT } from '../plugins/beneficiaries/cases.ts';
+import { ENTERPRISE } from '../plugins/beneficiaries/files.ts';
+import { application, rules } from '../plugins/onboarding/applications.ts';
 
 const problemsOf = (checked: object): unknown => ('problems' in checked ? checked.problems : []);
 

@@ -6,7 +6,7 @@ import { createChain } from '../../src/ledger/chain/chain.ts';
 import type { BreakHint, LedgerEntry } from '../../src/ledger/entry.ts';
 import { isAmountsSwapped, neighbourHint } from '../../src/ledger/hints/evidence.ts';
 import { addAmounts, fromScaled, subtractAmounts, toScaled } from '../../src/ledger/money.ts';
-import { below, seeded, type Random } from '../../src/options/sandbox/ledger.ts';
+import { below, seeded, type Random } from '../../src/plugins/sandbox/ledger.ts';
 
 const BEGIN_MS = Date.UTC(2026, 2, 1);
 const LEDGERS = 200;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { addDays } from '../../src/ledger/business-day.ts';
 import { emptyBusyDays, USUAL_DAYS } from '../../src/ledger/empty-days.ts';
-import { seeded } from '../../src/options/sandbox/ledger.ts';
+import { seeded } from '../../src/plugins/sandbox/ledger.ts';
 
 const MONDAY = '2026-03-02';
 const day = (n: number): string => addDays(MONDAY, n);

@@ -7,7 +7,7 @@ import { keyPairOf, readPublicKey } from '../../src/signing.ts';
 import { STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';
 import { verifyPaths } from '../statements/verified-twice.ts';
 import { pagesOf, textOf as pdfTextOf } from '../support/read-pdf.ts';
-import { showPages } from '../options/pages/support.ts';
+import { showPages } from '../plugins/pages/support.ts';
 import { MERCHANT, openStage, scenario, type Stage } from '../support/stage.ts';
 import { daybook, envOf, type Env } from '../cli/daybook.ts';
 

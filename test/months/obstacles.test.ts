@@ -2,7 +2,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { FORM_TOKEN, showPages, textOf, type ShownPages } from '../options/pages/support.ts';
+import { FORM_TOKEN, showPages, textOf, type ShownPages } from '../plugins/pages/support.ts';
 import { MERCHANT, openStage, scenario, type Stage } from '../support/stage.ts';
 import { daybook, envOf, type Env } from '../cli/daybook.ts';
 

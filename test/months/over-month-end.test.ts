@@ -11,7 +11,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { CloseFile } from '../../src/months/close-file.ts';
 import { STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';
 import { verifyPaths } from '../statements/verified-twice.ts';
-import { FORM_TOKEN, showPages, textOf, type ShownPages } from '../options/pages/support.ts';
+import { FORM_TOKEN, showPages, textOf, type ShownPages } from '../plugins/pages/support.ts';
 import { pagesOf, textOf as pdfTextOf } from '../support/read-pdf.ts';
 import { MERCHANT, openStage, scenario, type Stage } from '../support/stage.ts';
 import { daybook, envOf, type Env } from '../cli/daybook.ts';

@@ -13,7 +13,7 @@ import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import { rowsOf, type Database } from '../../src/store/engine/database.ts';
 import { daybook, envOf, startDaybook, type Env } from '../cli/daybook.ts';
-import { Browser } from '../options/pages/access/support.ts';
+import { Browser } from '../plugins/pages/access/support.ts';
 import { openStage, type Stage } from '../support/stage.ts';
 import { documentsOf } from './deployed.ts';
 

@@ -1,9 +1,10 @@
 /** The files of deploy/, read for tests, and what in them has to be something of daybook's. */
+import { PLUGINS } from '../../src/main.ts';
 import { createHash, randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { parseAllDocuments } from 'yaml';
 import { isLoopback } from '../../src/host/addresses.ts';
-import { openAccess } from '../../src/options/pages/access/open.ts';
+import { openAccess } from '../../src/plugins/pages/access/open.ts';
 import { createCompleteProgram } from '../../src/cli/program.ts';
 import { loadSettings } from '../../src/settings/load.ts';
 import type { Settings } from '../../src/settings/settings.ts';
@@ -34,7 +35,7 @@ const KNOWN = new Set([
 export const unknownSettings = (names: Iterable<string>): string[] =>
   [...names].filter((name) => !KNOWN.has(name));
 
-const program = await createCompleteProgram();
+const program = await createCompleteProgram(PLUGINS);
 
 /** What of these arguments is no command of daybook, no flag of that command, or one argument too many. */
 export function unknownArguments(args: readonly string[]): string[] {

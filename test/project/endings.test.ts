@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { EXIT, ExpectedError } from '../../src/ledger/ending.ts';
-import { OPTIONS } from '../../src/options/all.ts';
+import { PLUGINS } from '../../src/main.ts';
 import { exitCodeOf } from '../../src/run/verdict/exit-codes.ts';
 
 const SRC = fileURLToPath(new URL('../../src', import.meta.url));
@@ -41,7 +41,7 @@ const CAUGHT_IN: Readonly<Record<string, readonly string[]>> = {
   ],
   sandbox: ['Refused'],
 };
-const caughtInOptions = OPTIONS.flatMap(({ name }) => CAUGHT_IN[name] ?? []);
+const caughtInOptions = PLUGINS.flatMap(({ name }) => CAUGHT_IN[name] ?? []);
 
 const parents = new Map<string, string>();
 for (const { text } of sources) {

@@ -13,7 +13,7 @@ test.each([
   'test/simulation/simulate.ts',
   'test/faults/faults.ts',
   'test/catch-rate/catch-rate.ts',
-  'test/options/books/card/match-card.ts',
+  'test/plugins/books/card/match-card.ts',
 ])(
   '%s tells how it is used, and does nothing where it is asked for what it does not have',
   { tags: ['long'] },

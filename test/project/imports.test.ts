@@ -63,12 +63,12 @@ test.each([
     'store may only import ledger, host, options/all.ts',
   ],
   [
-    'src/options/sandbox/server.ts',
+    'src/plugins/sandbox/server.ts',
     '../../platform/transport.ts',
     'the simulated platform may only import ledger, host, platform/wire.ts',
   ],
   ['src/web/server.ts', '../../jobs/all.ts', 'jobs is on top: web may not import it'],
-  ['src/cli/main.ts', '../library/index.ts', 'library is on top: cli may not import it'],
+  ['src/main.ts', '../library/index.ts', 'library is on top: cli may not import it'],
   ['jobs/all.ts', '../src/store/lease.ts', 'jobs may only import run, settings, options/all.ts'],
   ['src/platform/wire.ts', '../options/all.ts', 'platform may only import ledger, host'],
   [
@@ -77,11 +77,11 @@ test.each([
     'the core knows no option: only options/all.ts may import sandbox',
   ],
   [
-    'src/options/option.ts',
+    'src/plugins/option.ts',
     './sandbox/option.ts',
     'the core knows no option: only options/all.ts may import sandbox',
   ],
-  ['src/options/onboarding/check.ts', '../../library/index.ts', 'library is on top: no option may import it'],
+  ['src/plugins/onboarding/check.ts', '../../library/index.ts', 'library is on top: no option may import it'],
   ['src/fresh/fresh.ts', '../ledger/entry.ts', 'fresh has no line in scripts/imports.ts'],
 ])('%s does not import %s', (file, path, message) => {
   expect(saidOf({ [file]: imports(path) })).toEqual([`${file}:1: ${message}`]);
@@ -89,15 +89,15 @@ test.each([
 
 test.each([
   ['src/ledger/chain/chain.ts', '../entry.ts'],
-  ['src/options/sandbox/server.ts', '../../platform/wire.ts'],
-  ['src/options/sandbox/command.ts', '../../cli/context.ts'],
-  ['src/options/all.ts', './sandbox/option.ts'],
+  ['src/plugins/sandbox/server.ts', '../../platform/wire.ts'],
+  ['src/plugins/sandbox/command.ts', '../../cli/context.ts'],
+  ['src/main.ts', './sandbox/option.ts'],
   ['src/cli/commands.ts', '../options/all.ts'],
   ['src/sync/plan.ts', '../platform/transport.ts'],
   ['src/cli/schedule.ts', '../../jobs/all.ts'],
-  ['src/cli/main.ts', '../web/server.ts'],
+  ['src/main.ts', '../web/server.ts'],
   ['src/web/server.ts', '../run/run.ts'],
-  ['bench/main.ts', '../src/cli/main.ts'],
+  ['bench/main.ts', '../src/main.ts'],
 ])('%s may import %s', (file, path) => {
   expect(saidOf({ [file]: imports(path) })).toEqual([]);
 });
@@ -113,28 +113,28 @@ test('a type is imported at the top, and its import in the middle of the text is
 });
 
 test('the list of options closes no circle, and loads nothing but values that import types', () => {
-  const [list, value] = ['src/options/all.ts', 'src/options/pages/option.ts'];
+  const [list, value] = ['src/main.ts', 'src/plugins/pages/option.ts'];
   const texts = {
     [list]: `${imports('./pages/option.ts')}\nimport type { Option } from './option.ts';`,
-    'src/options/option.ts': "import type { App } from '../run/app.ts';",
+    'src/plugins/option.ts': "import type { App } from '../run/app.ts';",
     'src/run/app.ts': imports('../options/all.ts'),
-    'src/options/pages/heads.ts': imports('../../ledger/entry.ts'),
+    'src/plugins/pages/heads.ts': imports('../../ledger/entry.ts'),
   };
   const fine = "import type { App } from '../../run/app.ts';\nimport './heads.ts';\nimport('./command.ts');";
   expect(saidOf({ ...texts, [value]: fine })).toEqual([]);
   expect(saidOf({ ...texts, [value]: `\n${imports('../../run/app.ts')}` })).toEqual([
     `${value}:2: each command would load src/run/app.ts with the list of options: import its types, or import() it`,
   ]);
-  const late = { [value]: fine, 'src/options/pages/heads.ts': imports('../../store/runs.ts') };
+  const late = { [value]: fine, 'src/plugins/pages/heads.ts': imports('../../store/runs.ts') };
   expect(saidOf({ ...texts, ...late })).toEqual([
-    'src/options/pages/heads.ts:1: each command would load src/store/runs.ts with the list of options: import its types, or import() it',
+    'src/plugins/pages/heads.ts:1: each command would load src/store/runs.ts with the list of options: import its types, or import() it',
   ]);
 });
 
 test('an option imports another one only where its value names it', () => {
-  const texts = { 'src/options/onboarding-demo/command.ts': imports('../sandbox/server.ts') };
+  const texts = { 'src/plugins/onboarding-demo/command.ts': imports('../sandbox/server.ts') };
   expect(saidOf(texts, new Map([['onboarding-demo', ['reference']]]))).toEqual([
-    'src/options/onboarding-demo/command.ts:1: the option onboarding-demo may not import sandbox, which its value does not name in `needs`',
+    'src/plugins/onboarding-demo/command.ts:1: the option onboarding-demo may not import sandbox, which its value does not name in `needs`',
   ]);
   expect(saidOf(texts, new Map([['onboarding-demo', ['sandbox']]]))).toEqual([]);
 });

@@ -10,8 +10,8 @@ import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
 import { parse } from 'yaml';
 import { jobs } from '../../jobs/all.ts';
-import { createMetrics, STATE_METRICS } from '../../src/options/observe/metrics.ts';
-import { createState } from '../../src/options/observe/state.ts';
+import { createMetrics, STATE_METRICS } from '../../src/plugins/observe/metrics.ts';
+import { createState } from '../../src/plugins/observe/state.ts';
 import { UNTRACED } from '../../src/host/trace.ts';
 import { openStage, scenario } from '../support/stage.ts';
 

@@ -124,10 +124,10 @@ test('it holds the built program and what that reads, and nothing of its making'
   );
   // Of the source what is read as it is: style sheet and icon of the pages.
   expect(paths.filter((path) => path.startsWith('src/')).sort()).toEqual([
-    'src/options/pages/access/common-passwords.txt',
-    'src/options/pages/html/assets/copy.js',
-    'src/options/pages/html/assets/icon.svg',
-    'src/options/pages/html/assets/pages.css',
+    'src/plugins/pages/access/common-passwords.txt',
+    'src/plugins/pages/html/assets/copy.js',
+    'src/plugins/pages/html/assets/icon.svg',
+    'src/plugins/pages/html/assets/pages.css',
   ]);
   expect(
     paths.filter((path) => /(?<!\.d)\.ts$|\.test\.|(^|\/)(test|bench|scripts|decisions)\//.test(path)),
@@ -135,7 +135,7 @@ test('it holds the built program and what that reads, and nothing of its making'
   expect(paths).toEqual(
     expect.arrayContaining([
       ...[
-        'dist/src/cli/main.js',
+        'dist/src/main.js',
         'dist/verify.mjs',
         'dist/sbom.cdx.json',
         'docs/library.md',

@@ -29,7 +29,7 @@ test('the tests of the core are quick, those of a database, a server or a proces
   for (const slow of [
     'test/store/windows.test.ts',
     'test/cli/doctor.test.ts',
-    'test/options/notifications/notify.test.ts',
+    'test/plugins/notifications/notify.test.ts',
   ]) {
     expect(quick).not.toContain(slow);
   }
@@ -65,11 +65,11 @@ test('types alone do not make a test slow', async () => {
 test('who asks the list of options is not slow by what the value of one loads later', async () => {
   const late = `export const part = () => import('${PGLITE}');`;
   const files = {
-    'a.test.ts': "import '../src/options/all.ts';",
-    'b.test.ts': "import '../src/options/store/part.ts';",
-    '../src/options/all.ts': "import './store/option.ts';",
-    '../src/options/store/option.ts': late,
-    '../src/options/store/part.ts': late,
+    'a.test.ts': "import '../src/main.ts';",
+    'b.test.ts': "import '../src/plugins/store/part.ts';",
+    '../src/main.ts': "import './store/option.ts';",
+    '../src/plugins/store/option.ts': late,
+    '../src/plugins/store/part.ts': late,
   };
   expect(await quickIn(files)).toEqual(['test/a.test.ts']);
 });

@@ -18,14 +18,14 @@ test('a release that is committed and told in the changelog may go', () => {
 
 test('each thing that is missing is told, with what to do', () => {
   const unready: ReleaseState = {
-    uncommitted: ' M src/cli/main.ts\n',
+    uncommitted: ' M src/main.ts\n',
     version: '0.2.0',
     lockVersion: '0.1.0',
     changelog: '# Changelog\n\n## Unreleased\n\nSince 0.2.0 ...\n\n## 0.1.0\n',
     repository: undefined,
   };
   expect(releaseProblems(unready, { isPublished: true })).toEqual([
-    'commit or drop these first:\n M src/cli/main.ts',
+    'commit or drop these first:\n M src/main.ts',
     'package-lock.json is of 0.1.0, package.json of 0.2.0: run `npm install`.',
     'CHANGELOG.md has no heading for 0.2.0: write `## 0.2.0` above what is new in it.',
     'CHANGELOG.md still has changes under `## Unreleased`: put them under the version.',

@@ -9,7 +9,7 @@ import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
 import { createDirectoryStore } from '../../src/objects/directory.ts';
 import { executeRun } from '../../src/run/run.ts';
 import type { MerchantSync } from '../../src/run/report.ts';
-import { below, seeded } from '../../src/options/sandbox/ledger.ts';
+import { below, seeded } from '../../src/plugins/sandbox/ledger.ts';
 import { openRig, type Rig } from '../simulation/rig.ts';
 import { createMemoryPlatform, spread, type MemoryPlatform } from '../sync/memory-platform.ts';
 

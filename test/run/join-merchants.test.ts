@@ -7,7 +7,7 @@ import { chosenMerchants } from '../../src/run/chosen-merchants.ts';
 import type { PlatformApp } from '../../src/run/app.ts';
 import { executeRun } from '../../src/run/run.ts';
 import { statusOf } from '../../src/run/status.ts';
-import { createSandbox } from '../../src/options/sandbox/server.ts';
+import { createSandbox } from '../../src/plugins/sandbox/server.ts';
 import { addMerchant, keepDeliveredToken, listMerchants } from '../../src/store/merchants.ts';
 import { thisHolder } from '../../src/host/process-identity.ts';
 import { freshDatabase } from '../support/database.ts';

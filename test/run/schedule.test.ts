@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { exitCodeOf, Interrupted } from '../../src/run/verdict/exit-codes.ts';
-import { executeReferenceRun, referenceWork } from '../../src/options/reference/run.ts';
+import { executeReferenceRun, referenceWork } from '../../src/plugins/reference/run.ts';
 import { executeScheduled } from '../../src/run/run.ts';
 import { dueJobs, type DueJob } from '../../src/run/schedule/due.ts';
 import type { RunReport } from '../../src/run/report.ts';

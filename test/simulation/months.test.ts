@@ -5,7 +5,7 @@ import { addDays } from '../../src/ledger/business-day.ts';
 import { addAmounts, compareAmounts, subtractAmounts } from '../../src/ledger/money.ts';
 import { exitCodeOf } from '../../src/run/verdict/exit-codes.ts';
 import { verifyPaths } from '../../src/verify/verify.ts';
-import { below } from '../../src/options/sandbox/ledger.ts';
+import { below } from '../../src/plugins/sandbox/ledger.ts';
 import {
   accountDays,
   footprints,

@@ -3,9 +3,9 @@
  * calm.
  */
 import { addDays } from '../../src/ledger/business-day.ts';
-import { below, seeded, type Random } from '../../src/options/sandbox/ledger.ts';
-import { hostilitySchema, type Hostility } from '../../src/options/sandbox/behaviour.ts';
-import type { Planted, ScenarioInput } from '../../src/options/sandbox/scenario.ts';
+import { below, seeded, type Random } from '../../src/plugins/sandbox/ledger.ts';
+import { hostilitySchema, type Hostility } from '../../src/plugins/sandbox/behaviour.ts';
+import type { Planted, ScenarioInput } from '../../src/plugins/sandbox/scenario.ts';
 import { MERCHANT, OTHER, type Stage } from '../support/stage.ts';
 
 export const FIRST_DAY = '2026-03-24';

@@ -2,7 +2,7 @@
 import type { LedgerEntry, UnreadableEntry, Window } from '../../src/ledger/entry.ts';
 import { PlatformUnreachable } from '../../src/platform/errors.ts';
 import type { LedgerPage, LedgerPageQuery, LedgerReader } from '../../src/platform/ledger-reader.ts';
-import { below, seeded } from '../../src/options/sandbox/ledger.ts';
+import { below, seeded } from '../../src/plugins/sandbox/ledger.ts';
 import type { Group, Happening, Reading, WindowCase } from './window-cases.ts';
 
 export const PAGE_SIZE = 100;

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { isMerchantNo } from '../../src/ledger/merchant-no.ts';
 import { shellWord } from '../../src/ledger/text.ts';
-import { entryAddress, merchantOfPart, monthAddress } from '../../src/options/pages/html/addresses.ts';
+import { entryAddress, merchantOfPart, monthAddress } from '../../src/plugins/pages/html/addresses.ts';
 import {
   closeKey,
   fileOf,

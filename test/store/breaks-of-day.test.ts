@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { dayWindow } from '../../src/ledger/business-day.ts';
 import type { Window } from '../../src/ledger/entry.ts';
 import type { Database } from '../../src/store/engine/database.ts';
-import { breaksOfDay } from '../../src/options/pages/stored.ts';
+import { breaksOfDay } from '../../src/plugins/pages/stored.ts';
 import { dayFacts, openBreaksOn } from '../../src/store/day-facts.ts';
 import { freshDatabase } from '../support/database.ts';
 import { MERCHANT, NOW } from './support.ts';

@@ -5,10 +5,10 @@ import { migrate } from '../../src/store/engine/migrations.ts';
 import { unreportedChanges } from '../../src/store/events.ts';
 import { noticesSince, unreportedNotices } from '../../src/store/notices.ts';
 import { unreportedRevisions } from '../../src/store/statements/record-published.ts';
-import { breaks } from '../../src/options/alerts/breaks.ts';
-import { takeEvents } from '../../src/options/alerts/event-alerts.ts';
-import { revisions } from '../../src/options/alerts/revisions.ts';
-import { tokens } from '../../src/options/alerts/tokens.ts';
+import { breaks } from '../../src/plugins/alerts/breaks.ts';
+import { takeEvents } from '../../src/plugins/alerts/event-alerts.ts';
+import { revisions } from '../../src/plugins/alerts/revisions.ts';
+import { tokens } from '../../src/plugins/alerts/tokens.ts';
 import { databaseBefore } from '../support/database.ts';
 import { AT, DAY, fillEvents } from './rows-before.ts';
 

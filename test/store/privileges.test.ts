@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { sql, type Kysely } from 'kysely';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import { installQueue } from '../../src/options/queue/queue.ts';
+import { installQueue } from '../../src/plugins/queue/queue.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import { rowsOf, type Database } from '../../src/store/engine/database.ts';
 import { migrate } from '../../src/store/engine/migrations.ts';

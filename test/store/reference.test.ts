@@ -6,7 +6,7 @@ import {
   referenceCodes,
   saveReferenceList,
   type ReferenceItem,
-} from '../../src/options/reference/stored.ts';
+} from '../../src/plugins/reference/stored.ts';
 import { onBothDatabases } from './support.ts';
 
 const BANKS = { kind: 'bank', country: 'CN' };

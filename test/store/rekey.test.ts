@@ -6,7 +6,7 @@ import {
   markRefused,
   applicationDetail,
   openPayloads,
-} from '../../src/options/onboarding/stored.ts';
+} from '../../src/plugins/onboarding/stored.ts';
 import {
   CIPHERTEXT_COLUMNS,
   secretKeysInUse,

@@ -1,11 +1,14 @@
 /**
- * A process that runs one command line after another, each as `src/cli/main.ts` does, so that a test does not pay for a
+ * A process that runs one command line after another, each as `src/main.ts` does, so that a test does not pay for a
  * process each time. It is asked over IPC, and marks the end of each command in both streams.
  */
-import { runCommandLine } from '../../src/cli/program.ts';
+import { PLUGINS } from '../../src/main.ts';
+import { registerPlugins } from '../../src/plugin.ts';
 import { beginCoverage, endCoverage } from './coverage.ts';
 import type { CommandAsked } from './warm-commands.ts';
 
+registerPlugins(PLUGINS);
+const { runCommandLine } = await import('../../src/cli/program.ts');
 const folder = process.cwd();
 process.umask(0o077);
 process.setMaxListeners(0);
@@ -15,7 +18,7 @@ process.on('message', ({ args, env, cwd, mark, coverage }: CommandAsked) => {
   process.chdir(cwd ?? folder);
   process.env = { ...env };
   process.exitCode = undefined;
-  void runCommandLine(['node', 'daybook', ...args]).then(() => {
+  void runCommandLine(PLUGINS, ['node', 'daybook', ...args]).then(() => {
     const code = process.exitCode ?? 0;
     process.exitCode = undefined;
     if (coverage !== null) endCoverage(coverage);

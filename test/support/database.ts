@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql, type Kysely } from 'kysely';
 import { inject, onTestFinished } from 'vitest';
-import { part } from '../../src/options/all.ts';
+import { embeddedSlot } from '../../src/store/engine/embedded-slot.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import { migrate } from '../../src/store/engine/migrations.ts';
@@ -60,15 +60,15 @@ async function opened(url: string): Promise<ServerDatabase> {
   return { ...database, url };
 }
 
-/** Whether this tree has the option for a database without a server. */
-export const hasEmbedded = part('embeddedDatabase') !== null;
+/** Whether this program has the plugin for a database without a server. */
+export const hasEmbedded = embeddedSlot.part() !== null;
 
 /**
  * The embedded database in memory, migrated. Its maker belongs to the option, and is found as this runs, so that a test on
  * both databases stays when the option goes.
  */
 export async function freshEmbedded(): Promise<Database> {
-  const maker = new URL('../options/embedded/fresh.ts', import.meta.url).href;
+  const maker = new URL('../plugins/embedded/fresh.ts', import.meta.url).href;
   return ((await import(maker)) as { readonly freshEmbedded: () => Promise<Database> }).freshEmbedded();
 }
 

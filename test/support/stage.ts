@@ -11,8 +11,8 @@ import { openPlatformApp, runDeps, type PlatformApp } from '../../src/run/app.ts
 import type { Observer, RunDeps, RunRequest } from '../../src/run/active-run.ts';
 import type { RunReport } from '../../src/run/report.ts';
 import { executeRun } from '../../src/run/run.ts';
-import { minorUnitsOf, type ScenarioInput } from '../../src/options/sandbox/scenario.ts';
-import { createSandbox, type Sandbox } from '../../src/options/sandbox/server.ts';
+import { minorUnitsOf, type ScenarioInput } from '../../src/plugins/sandbox/scenario.ts';
+import { createSandbox, type Sandbox } from '../../src/plugins/sandbox/server.ts';
 import { loadSettings } from '../../src/settings/load.ts';
 import type { Settings } from '../../src/settings/settings.ts';
 import { sha256Of } from '../../src/host/sha256.ts';

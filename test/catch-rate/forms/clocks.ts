@@ -1,6 +1,6 @@
 /** Forms of lie: an outdated state of the ledger, and clocks that are off. */
 import { dayOf } from '../../../src/ledger/business-day.ts';
-import { below } from '../../../src/options/sandbox/ledger.ts';
+import { below } from '../../../src/plugins/sandbox/ledger.ts';
 import type { Form, Planted, Scene, Setting } from '../form.ts';
 import type { Lies, Moment } from '../platform.ts';
 import { stampedAt } from './moved.ts';

@@ -1,5 +1,5 @@
 /** Forms of lie that begin in the middle of a run: the first calls of the night are answered truly. */
-import { below } from '../../../src/options/sandbox/ledger.ts';
+import { below } from '../../../src/plugins/sandbox/ledger.ts';
 import { OTHER, type Form, type Planted, type Scene, type Setting, OWN } from '../form.ts';
 import type { Call, Lies, Line, Moment, Reply } from '../platform.ts';
 import { moved } from './amounts.ts';

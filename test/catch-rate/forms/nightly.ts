@@ -1,6 +1,6 @@
 /** Forms of lie: what is shown changes from night to night, or between two calls of one night. */
 import { dayWindow } from '../../../src/ledger/business-day.ts';
-import { below } from '../../../src/options/sandbox/ledger.ts';
+import { below } from '../../../src/plugins/sandbox/ledger.ts';
 import { balanced, type Booking } from '../books.ts';
 import { OWN, type Form, type Planted, type Scene, type Setting } from '../form.ts';
 import type { Lies, Line, Moment } from '../platform.ts';

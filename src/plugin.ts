@@ -1,0 +1,47 @@
+/** What a plugin gives to daybook. The core knows this type; `main.ts` alone knows which plugins there are. */
+import type { Command } from 'commander';
+import { addedJobs, type Job } from './run/schedule/job.ts';
+import { pluginNames } from './settings/plugins.ts';
+
+/** A command, as the list of commands shows it. Its code is loaded when it is asked for. */
+export interface CommandEntry {
+  /** As the list shows it: name, `[options]`, arguments. */
+  readonly usage: string;
+  readonly about: string;
+  /** The command of the core behind which it stands in the list; left out: behind all of them. */
+  readonly after?: string;
+  /** Loads the function that adds options, subcommands and the action. */
+  readonly load: () => Promise<(command: Command) => void>;
+}
+
+export interface Plugin {
+  /** The name of its folder in `src/plugins`. */
+  readonly name: string;
+  /** What it is for, as the end of a sentence. */
+  readonly about: string;
+  /** Other plugins that it imports. Who takes one of these away takes this one away as well. */
+  readonly needs?: readonly string[];
+  /** Settings that are for it alone, by their names in the environment. */
+  readonly settings?: readonly string[];
+  /** Its tables. The migrations of all are in `sql`, in one order. */
+  readonly tables?: readonly string[];
+  /** Roles of the database that are for it: files in `sql/roles`. */
+  readonly roles?: readonly string[];
+  /** Where a person reads about it: pages in `docs`, with their headings. */
+  readonly docs?: readonly string[];
+  readonly commands?: readonly CommandEntry[];
+  readonly jobs?: readonly Job[];
+  /** Fills the places of the core that it has a part for (`slot` and `register` in `src/host/slot.ts`). Called once, before any work. */
+  readonly register?: () => void;
+}
+
+/** Adds jobs, and fills the places of the core. Throws an `Error` where a plugin needs one that is missing. */
+export function registerPlugins(plugins: readonly Plugin[]): void {
+  for (const { name, needs = [], jobs = [], register } of plugins) {
+    const missing = needs.find((needed) => plugins.every((other) => other.name !== needed));
+    if (missing !== undefined) throw new Error(`the plugin ${name} needs ${missing}, which main.ts does not list`);
+    pluginNames.add([name]);
+    addedJobs.add(jobs);
+    register?.();
+  }
+}

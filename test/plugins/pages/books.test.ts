@@ -1,0 +1,174 @@
+/** The pages of own books: import, proposals, decisions, and what is refused. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Access } from '../../../src/plugins/pages/access/access.ts';
+import { FORM_TOKEN, showPages, textOf, type ShownPages } from './support.ts';
+import { MERCHANT, openStage, OTHER, scenario, type Stage } from '../../support/stage.ts';
+
+const { merchantNo } = MERCHANT;
+const PAGE = `/books/${merchantNo}/USD`;
+
+/** A viewer, a person of the other merchant alone, or an operator of all. */
+const access: Access = {
+  register: () => Promise.resolve(),
+  personOf: ({ headers }) => {
+    const name = String(headers['x-person']);
+    const merchants = name === 'Olga' ? [OTHER.merchantNo] : null;
+    return { name, role: name === 'Vera' ? 'viewer' : 'operator', merchants };
+  },
+  formToken: () => FORM_TOKEN,
+};
+
+let stage: Stage;
+let pages: ShownPages;
+let entries: readonly { readonly batchNo: string; readonly day: string; readonly amount: string }[];
+beforeAll(async () => {
+  const opened = await openStage({
+    scenario: scenario({ from: '2026-03-02', to: '2026-03-04', entriesPerDay: 6 }),
+  });
+  const books = {
+    ...{ ...opened.app.settings.books, approvalAbove: new Map([['KWD', '1.5']]) },
+    closeNeedsMatch: true,
+  };
+  stage = { ...opened, app: { ...opened.app, settings: { ...opened.app.settings, books } } };
+  pages = await showPages(stage, { access });
+  await stage.run();
+  entries = stage.sandbox
+    .entriesOf(merchantNo)
+    .filter(({ currency }) => currency === 'USD')
+    .map(({ batchNo, busiDate, inAmount, outAmount }) => ({
+      batchNo,
+      day: busiDate.slice(0, 10),
+      amount: inAmount === null ? `-${outAmount}` : inAmount,
+    }));
+});
+afterAll(async () => {
+  await pages.close();
+  await stage.close();
+});
+
+const words = async (path = PAGE, person = 'Ada'): Promise<string> =>
+  textOf(await pages.html(path, { 'x-person': person }));
+const send = (step: string, fields: Record<string, string> = {}, person = 'Ada') =>
+  pages.post(PAGE, { form_token: FORM_TOKEN, step, ...fields }, { 'x-person': person });
+const saidOf = async (response: Response): Promise<string> =>
+  `${response.status} ${textOf(await response.text())}`;
+
+const MAPPING = (merchant = merchantNo) => `merchant: ${JSON.stringify(merchant)}
+format: csv
+columns: {number: No, booked: Day, currency: Currency, amount: Amount, reference: Reference}`;
+async function sendFile(content: string, mapping = MAPPING(), person = 'Ada'): Promise<string> {
+  const body = new FormData();
+  body.set('form_token', FORM_TOKEN);
+  body.set('mapping', mapping);
+  body.set('file', new File([content], 'march.csv'));
+  return saidOf(await fetch(`${pages.url}/books`, { method: 'POST', body, headers: { 'x-person': person } }));
+}
+const csv = (rows: readonly (readonly string[])[]): string =>
+  [['No', 'Day', 'Currency', 'Amount', 'Reference'], ...rows].map((row) => row.join(',')).join('\n');
+const openRows = async (): Promise<string[]> =>
+  [...(await pages.html(PAGE, { 'x-person': 'Ada' })).matchAll(/name="entry"\s+value="([^"]*)"/g)].map(
+    ([, value]) => value!,
+  );
+
+test('a file is imported and matched; what is left is shown, and decided on until the days agree', async () => {
+  expect(await words('/books')).toContain('No own book is imported yet');
+  const [first, second, ...rest] = entries;
+  // The first without a reference and with another amount, the second is missing.
+  const rows = rest.map(({ batchNo, day, amount }, nth) => [`N${nth}`, day, 'USD', amount, batchNo]);
+  const said = await sendFile(csv([['X1', first!.day, 'USD', '77777.01', ''], ...rows]));
+  expect(said).toMatch(/^200 /);
+  expect(said).toContain(`march.csv: ${entries.length - 1} rows, ${entries.length - 1} added`);
+  expect(await words('/books')).toContain(`${merchantNo} USD unmatched 2 1`);
+  expect((await openRows()).toSorted()).toEqual(
+    [`ledger:${first!.batchNo}`, `ledger:${second!.batchNo}`, 'own:books:X1'].toSorted(),
+  );
+  // What keeps the month open leads here, and so does the status.
+  const month = await pages.html(`/m/${merchantNo}/2026-03?close=yes`, { 'x-person': 'Ada' });
+  expect(textOf(month)).toContain('3 entries in USD up to 2026-03-31 are unmatched');
+  expect(month).toContain(`href="${PAGE}"`);
+  const status = await pages.html('/status', { 'x-person': 'Ada' });
+  expect(textOf(status)).toContain('USD: 2 entries only in the ledger, 1 only in own books');
+  expect(status).toContain('href="/books"');
+  const checked = await send('check', { entry: `ledger:${first!.batchNo}` });
+  expect(await saidOf(checked)).toMatch(/^200 .*Chosen: ledger \S+, own books 0, difference/);
+  const written = await send('writeoff', {
+    entry: 'own:books:X1',
+    type: 'error',
+    note: 'typed twice',
+  });
+  expect(written.headers.get('location')).toBe(`${PAGE}?done=writeoff`);
+  expect(await words(`${PAGE}?done=writeoff`)).toContain('The entries are written off.');
+  for (const { batchNo } of [first!, second!]) {
+    const entry = `ledger:${batchNo}`;
+    expect((await send('writeoff', { entry, type: 'missing', note: 'not ours' })).status).toBe(303);
+  }
+  expect(await words()).toContain('All entries are matched.');
+  expect(await words('/books')).toContain(`${merchantNo} USD agrees 0 0`);
+});
+
+test('a match is taken back for a reason, and an entry assigned', async () => {
+  const html = await pages.html(PAGE, { 'x-person': 'Ada' });
+  const id = /name="match"\s+value="(\d+)"/.exec(html)![1]!;
+  expect(await saidOf(await send('undo', { match: id }))).toContain(
+    'the reason is missing; say why, in the note.',
+  );
+  expect((await send('undo', { match: id, note: 'it was ours' })).status).toBe(303);
+  const [entry] = await openRows();
+  const assigned = await send('assign', { entry: entry!, to: 'Grace', due: '2026-12-31' });
+  expect(assigned.headers.get('location')).toBe(`${PAGE}?done=assign`);
+  expect(await words()).toContain('Grace, due');
+  expect(await saidOf(await send('assign', { entry: entry!, due: '2020-01-01' }))).toContain('is over');
+});
+
+test('above an amount another person approves', async () => {
+  const own = (entry: string) => ({ entry, type: 'error', note: 'x' });
+  expect(
+    await sendFile(
+      csv([
+        ['K1', '2026-03-02', 'KWD', '1.501', ''],
+        ['K2', '2026-03-02', 'KWD', '1.5', ''],
+      ]),
+      `book: kwd\n${MAPPING()}`,
+    ),
+  ).toContain('2 added');
+  const page = `/books/${merchantNo}/KWD`;
+  const post = (step: string, fields: Record<string, string>, person = 'Ada') =>
+    pages.post(page, { form_token: FORM_TOKEN, step, ...fields }, { 'x-person': person });
+  const [below, above] = ['K2', 'K1'].map((number) => own(`own:kwd:${number}`));
+  expect((await post('writeoff', below!)).headers.get('location')).toContain('done=writeoff');
+  expect((await post('writeoff', above!)).headers.get('location')).toContain('done=waits');
+  expect(await pages.html(page, { 'x-person': 'ada' })).not.toContain('Approve match');
+  const html = await pages.html(page, { 'x-person': 'Grace' });
+  const match = /aria-label="Approve match (\d+)"/.exec(html)![1]!;
+  expect(await saidOf(await post('approve', { match }))).toContain('no one may approve their own decision');
+  expect((await post('approve', { match }, 'Grace')).headers.get('location')).toContain('done=approve');
+  expect(await pages.html(page, { 'x-person': 'Grace' })).not.toContain('Approve match');
+});
+
+test('what is not possible is refused with a reason, and changes nothing', async () => {
+  const [entry] = await openRows();
+  expect(await saidOf(await send('match', { entry: entry! }))).toMatch(/^409 .*needs entries of both sides/);
+  expect(await saidOf(await send('writeoff', { entry: entry!, note: 'x' }))).toContain(
+    'say what is written off',
+  );
+  expect(await saidOf(await send('accept', { answer0: 'USD/2026-03-02/0123456789' }))).toContain(
+    'is no answer now',
+  );
+  expect(await saidOf(await send('accept'))).toMatch(/^409 .*No answer is chosen/);
+  expect(await saidOf(await send('approve', { match: '999999' }))).toContain('there is no match');
+  expect((await send('nonsense')).status).toBe(400);
+  expect((await send('match', { entry: 'nonsense' })).status).toBe(400);
+  expect(await sendFile('nonsense', 'merchant: [')).toMatch(/^409 /);
+  expect(await sendFile(csv([]), `${MAPPING()}\nnonsense: 1`)).toMatch(/^409 /);
+  expect(await openRows()).toEqual([entry]);
+});
+
+test('a viewer sees and changes nothing; others do not learn whose books there are', async () => {
+  expect(await words(PAGE, 'Vera')).toContain('Unmatched entries');
+  expect(await pages.html(PAGE, { 'x-person': 'Vera' })).not.toContain('<form method="post" action="/books');
+  expect((await send('undo', { match: '1', note: 'x' }, 'Vera')).status).toBe(403);
+  expect((await pages.get(PAGE, { 'x-person': 'Olga' })).status).toBe(404);
+  expect(await words('/books', 'Olga')).toContain('No own book is imported yet');
+  expect((await send('undo', { match: '1', note: 'x' }, 'Olga')).status).toBe(404);
+  expect(await sendFile(csv([]), MAPPING(), 'Olga')).toContain(`merchant ${merchantNo} is not known`);
+});
