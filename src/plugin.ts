@@ -39,7 +39,8 @@ export interface Plugin {
 export function registerPlugins(plugins: readonly Plugin[]): void {
   for (const { name, needs = [], jobs = [], register } of plugins) {
     const missing = needs.find((needed) => plugins.every((other) => other.name !== needed));
-    if (missing !== undefined) throw new Error(`the plugin ${name} needs ${missing}, which main.ts does not list`);
+    if (missing !== undefined)
+      throw new Error(`the plugin ${name} needs ${missing}, which main.ts does not list`);
     pluginNames.add([name]);
     addedJobs.add(jobs);
     register?.();

@@ -1,7 +1,7 @@
 /**
  * Makes `dist/verify.mjs`: the sources of `daybook verify` and of all that it uses, put one after the other into one
  * JavaScript file that needs nothing but Node. What would need a package but yauzl is replaced by a few lines of our own, from
- * `src/cli/standalone`; the tests in `test/cli/standalone` hold both against each other. 
+ * `src/cli/standalone`; the tests in `test/cli/standalone` hold both against each other.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { isBuiltin, stripTypeScriptTypes } from 'node:module';

@@ -14,12 +14,7 @@ import { counted, lines, LIST_SHOWN_MAX, longTable, type Times } from './output/
 import { adjustmentText, preparationText } from '../run/status-text.ts';
 import { EXIT, exitCodeOf, mostSevere, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
 import type { Settings } from '../settings/settings.ts';
-import {
-  countDays,
-  REASON_CHARACTERS_MAX,
-  type CloseFilter,
-  type MonthClose,
-} from '../months/closes.ts';
+import { countDays, REASON_CHARACTERS_MAX, type CloseFilter, type MonthClose } from '../months/closes.ts';
 import { moneyText } from '../ledger/money.ts';
 import { stretches, type Month } from '../months/month.ts';
 import { openGroups, todoOf, type OpenDay } from '../months/open-days.ts';

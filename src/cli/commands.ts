@@ -126,5 +126,8 @@ export function commandsOf(plugins: readonly Plugin[]): readonly CommandEntry[] 
     plugins.flatMap(({ commands = [] }) => commands),
     ({ after }) => (after !== undefined && CORE_NAMES.has(after) ? after : null),
   );
-  return [...CORE.flatMap((entry) => [entry, ...(added.get(nameOf(entry)) ?? [])]), ...(added.get(null) ?? [])];
+  return [
+    ...CORE.flatMap((entry) => [entry, ...(added.get(nameOf(entry)) ?? [])]),
+    ...(added.get(null) ?? []),
+  ];
 }

@@ -1,5 +1,7 @@
 /** Commands that run until they are stopped. */
 import type { Logger } from 'pino';
+import type { DueJob } from '../run/schedule/due.ts';
+import { EXIT } from '../run/verdict/exit-codes.ts';
 import { alertsOf, type Purpose } from '../run/alerts.ts';
 import type { PlatformApp } from '../run/app.ts';
 import { statementMailOf } from '../run/statement-mail.ts';
@@ -33,3 +35,14 @@ export async function keepRunning(
       alerts === null ? null : (own, error, log) => alerts.reportNotStarted(own, error, log, purpose),
   });
 }
+
+interface JobEnd {
+  readonly run: number;
+  readonly exitCode: number | null;
+  readonly notes: readonly string[];
+  readonly elapsedMs: unknown;
+}
+
+/** Logs how a slot of a job ended. */
+export const logEnd = (log: Logger, due: DueJob, end: JobEnd): void =>
+  log[end.exitCode === EXIT.done ? 'info' : 'warn']({ ...due, ...end }, 'job ended');

@@ -15,7 +15,7 @@ import { EXIT, exitCodeOf } from '../run/verdict/exit-codes.ts';
 import type { Schedule } from '../settings/schema.ts';
 import { slotEnds } from '../store/runs.ts';
 import { platformSettings } from './context.ts';
-import { keepRunning } from './keep-running.ts';
+import { keepRunning, logEnd } from './keep-running.ts';
 
 /** All jobs, with their times from the settings. */
 export const scheduledJobs = (schedule: Schedule): ScheduledJob[] =>
@@ -112,13 +112,3 @@ async function doJob(
   const { runId: run, exitCode, notes, elapsedMs } = report;
   logEnd(log, due, { run, exitCode, notes, elapsedMs });
 }
-
-interface JobEnd {
-  readonly run: number;
-  readonly exitCode: number | null;
-  readonly notes: readonly string[];
-  readonly elapsedMs: unknown;
-}
-
-export const logEnd = (log: Logger, due: DueJob, end: JobEnd): void =>
-  log[end.exitCode === EXIT.done ? 'info' : 'warn']({ ...due, ...end }, 'job ended');

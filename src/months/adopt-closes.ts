@@ -1,7 +1,10 @@
 /** Takes over the closes that lie in a store which another database published to. */
 import { sha256Of } from '../host/sha256.ts';
-import { readText } from '../objects/object-store.ts';
-import type { AdoptOptions, AdoptReport } from './adopt.ts';
+import type { Kysely } from 'kysely';
+import type { SigningKey } from '../ledger/signature.ts';
+import type { Lease } from '../store/engine/lease.ts';
+import type { DB } from '../store/engine/schema.ts';
+import { readText, type ObjectStore } from '../objects/object-store.ts';
 import { countDays } from './closes.ts';
 import { SIGNATURE_EXTENSION } from '../statements/keys.ts';
 import { monthOf } from './month.ts';
@@ -20,12 +23,29 @@ interface Found {
   readonly close: CloseFile;
 }
 
+export interface AdoptingCloses {
+  readonly db: Kysely<DB>;
+  /** Takes the merchant's lease when its first day or close comes, and keeps it. */
+  readonly leaseOf: (merchantNo: string) => Promise<Lease>;
+  readonly objects: ObjectStore;
+  readonly now: () => Date;
+  readonly signal: AbortSignal;
+  /** With a key, a manifest with a signature of that key has to be what was signed. */
+  readonly signingKey?: SigningKey | null;
+}
+
+/** What could not be taken over completely, with the reason. No revision that its manifest names is overwritten later. */
+export interface LeftOut {
+  readonly key: string;
+  readonly why: string;
+}
+
 /** Of the files under these keys, takes over the closes that the database does not know. Throws what `adoptStore` throws. */
 export async function adoptCloses(
   keys: readonly string[],
-  options: AdoptOptions,
-): Promise<Pick<AdoptReport, 'closes' | 'left'>> {
-  const left: AdoptReport['left'][number][] = [];
+  options: AdoptingCloses,
+): Promise<{ readonly closes: number; readonly left: readonly LeftOut[] }> {
+  const left: LeftOut[] = [];
   const found: Found[] = [];
   for (const key of keys) {
     const text = (await readText(options.objects, key)) ?? '';
@@ -46,7 +66,7 @@ export async function adoptCloses(
 
 const KNOWN = 'known';
 
-async function adoptClose({ key, text, close }: Found, options: AdoptOptions): Promise<string | null> {
+async function adoptClose({ key, text, close }: Found, options: AdoptingCloses): Promise<string | null> {
   const { db, objects, leaseOf, signingKey = null } = options;
   const { merchantNo, month, number, previous, by, note, despite, statements } = close;
   const known = await closesOfMonth(db, merchantNo, month);

@@ -3,15 +3,11 @@
  * next run publishes what differs and leaves the rest. The mark is written last; nothing else in the store is touched. The
  * database gets a new identity, so that the one it was copied from, or that owned the store, publishes there no more.
  */
-import type { Kysely } from 'kysely';
 import { digestOf, readText, type ObjectStore } from '../objects/object-store.ts';
 import { entriesIn } from '../ledger/chain/figures.ts';
 import type { StatedFigures, BusinessDay } from '../ledger/entry.ts';
-import type { SigningKey } from '../ledger/signature.ts';
 import { figureColumns } from '../store/account-days.ts';
 import { databaseIdentity, renewIdentity } from '../store/installation.ts';
-import type { Lease } from '../store/engine/lease.ts';
-import type { DB } from '../store/engine/schema.ts';
 import { recordPublished } from '../store/statements/record-published.ts';
 import {
   statementsOfDay,
@@ -21,36 +17,39 @@ import {
 } from '../store/statements/statements.ts';
 import { manifestOfDay, manifestRows, takeOutOfChain } from '../store/statements/stored-files.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
-import { fileOf, manifestKey, MERCHANTS_PREFIX, statementKey, STORE_MARK_KEY, summaryKey } from '../statements/keys.ts';
-import { isBeyondBounds, parseManifest, type Manifest, type ManifestStatement } from '../statements/manifest.ts';
+import {
+  fileOf,
+  manifestKey,
+  MERCHANTS_PREFIX,
+  statementKey,
+  STORE_MARK_KEY,
+  summaryKey,
+} from '../statements/keys.ts';
+import {
+  isBeyondBounds,
+  parseManifest,
+  type Manifest,
+  type ManifestStatement,
+} from '../statements/manifest.ts';
 import { UnreadableRows } from '../statements/formats/format.ts';
 import { leaseFence } from '../statements/publish-options.ts';
 import { putReplacing } from '../statements/put-revision.ts';
-import { contradicts, signatureNextTo, MANIFEST_CONTENT_TYPE, manifestRow } from '../statements/write-manifest.ts';
+import {
+  contradicts,
+  signatureNextTo,
+  MANIFEST_CONTENT_TYPE,
+  manifestRow,
+} from '../statements/write-manifest.ts';
 import { markContent, readStoreMark } from '../statements/store-owner.ts';
 import { figuresOfFile } from '../statements/verify-rows.ts';
-import { adoptCloses } from './adopt-closes.ts';
+import { adoptCloses, type AdoptingCloses, type LeftOut } from './adopt-closes.ts';
 
-export interface AdoptOptions {
-  readonly db: Kysely<DB>;
-  /** Takes the merchant's lease when its first day comes, and keeps it. */
-  readonly leaseOf: (merchantNo: string) => Promise<Lease>;
-  readonly objects: ObjectStore;
-  readonly now: () => Date;
-  readonly signal: AbortSignal;
-  /** With a key, a manifest with a signature of that key has to be what was signed. */
-  readonly signingKey?: SigningKey | null;
+export interface AdoptOptions extends AdoptingCloses {
   readonly onDay?: (soFar: AdoptReport) => void;
 }
 
 /** The lease for the mark is named as a merchant's is. */
 const STORE_ITSELF = 'the store';
-
-/** What could not be taken over completely, with the reason. No revision that its manifest names is overwritten later. */
-interface LeftOut {
-  readonly key: string;
-  readonly why: string;
-}
 
 export interface AdoptReport {
   /** The database that the store belonged to; null where its mark did not say. */

@@ -143,7 +143,7 @@ const shortened = (changes: readonly string[]): string =>
   ].join('; ');
 
 /** What differs from one draft of a month to another, each in words; empty if they are the same. */
-export function changesSince(before: Draft, now: Draft): string[] {
+function changesSince(before: Draft, now: Draft): string[] {
   const dayOf = ({ currency, day }: { readonly currency: string; readonly day: string }): string =>
     `${currency} ${day}`;
   const openOf = (one: Draft['openDays'][number]): string => `${dayOf(one)} (${one.cause})`;

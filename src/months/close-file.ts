@@ -1,11 +1,6 @@
 /** The file of a closed month: the frozen list of statements, who closed it, when and why. No package, as `verify.mjs` reads it. */
 import type { Adjustment, Action, MonthClose } from './closes.ts';
-import {
-  missingNetOf,
-  sumOfDays,
-  type DayFigures,
-  type MonthFigures,
-} from './month-figures.ts';
+import { missingNetOf, sumOfDays, type DayFigures, type MonthFigures } from './month-figures.ts';
 import type { OpenDay } from './open-days.ts';
 import type { FrozenStatement } from './stored.ts';
 

@@ -4,14 +4,7 @@
  */
 import { sql, type RawBuilder } from 'kysely';
 import type { BusinessDay } from '../ledger/entry.ts';
-import type {
-  Adjustment,
-  ClosedMonth,
-  CloseFilter,
-  Action,
-  MonthClose,
-  StoredClose,
-} from './closes.ts';
+import type { Adjustment, ClosedMonth, CloseFilter, Action, MonthClose, StoredClose } from './closes.ts';
 import { figuredCurrencies } from '../store/account-days.ts';
 import { ofMerchants } from '../store/account-filter.ts';
 import { type Db, type Trx, rowsOf } from '../store/engine/database.ts';

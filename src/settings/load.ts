@@ -235,18 +235,20 @@ function packageProblems({ daybook }: SettingsDocument, { isInstalled }: Setting
   if (isInstalled === undefined) return [];
   const { statementMail: mailed } = daybook;
   const uses: readonly (readonly [string, boolean, PackageUse])[] = [
-    ...addedFormats.all().flatMap(({ name, packages }) =>
-      packages === undefined
-        ? []
-        : [
-            ['DAYBOOK_STATEMENT_FORMATS', daybook.statementFormats.includes(name), packages] as const,
-            [
-              'DAYBOOK_STATEMENT_MAIL',
-              mailed.some(({ formats }) => formats.includes(name)),
-              packages,
-            ] as const,
-          ],
-    ),
+    ...addedFormats
+      .all()
+      .flatMap(({ name, packages }) =>
+        packages === undefined
+          ? []
+          : [
+              ['DAYBOOK_STATEMENT_FORMATS', daybook.statementFormats.includes(name), packages] as const,
+              [
+                'DAYBOOK_STATEMENT_MAIL',
+                mailed.some(({ formats }) => formats.includes(name)),
+                packages,
+              ] as const,
+            ],
+      ),
     ['DAYBOOK_ALERT_MAIL_TO', daybook.alertMailTo.length > 0, 'alerts by mail'],
     ['DAYBOOK_STATEMENT_MAIL', mailed.length > 0, 'statements by mail'],
     ['DAYBOOK_OIDC_ISSUER', daybook.oidcIssuer !== undefined, 'a login by OpenID Connect'],

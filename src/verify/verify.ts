@@ -6,7 +6,6 @@ import { createCloseCheck } from '../months/verify.ts';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { dirname, join, resolve, sep } from 'node:path';
-import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import type { PublicKey } from '../ledger/signature.ts';
 import { collected, digestOf, metered, type Digest } from '../objects/object-store.ts';
 import {
@@ -30,7 +29,7 @@ import { checkRows } from '../statements/verify-rows.ts';
 import { STATEMENT_FORMATS } from '../statements/formats/all.ts';
 import { UnreadableZip } from '../statements/zip-files.ts';
 import { columnsOf, UnreadableRows, type StatementFormat } from '../statements/formats/format.ts';
-import { isCloseFile, isOfAnotherDay, manifestFileNextTo, SIGNATURE_EXTENSION, WITHDRAWN } from '../statements/keys.ts';
+import { isOfAnotherDay, manifestFileNextTo, SIGNATURE_EXTENSION, WITHDRAWN } from '../statements/keys.ts';
 import { parseManifest, type Manifest } from '../statements/manifest.ts';
 import { unnamedFiles } from './unnamed-files.ts';
 import { verifyChains, type VerifiedChain } from '../statements/verify-chain.ts';
@@ -136,7 +135,6 @@ function opener(found: readonly Found[]): Open {
   const byPath = new Map(found.map((one) => [one.path, one]));
   return (path) => byPath.get(path)?.open() ?? createReadStream(path);
 }
-
 
 /** Reads manifests and closed months, and checks their signatures where there are keys to check them with. */
 async function readManifests(

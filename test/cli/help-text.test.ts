@@ -45,7 +45,9 @@ test('every command, argument and option says what it is for', async () => {
 test('the list shows each command as it is: its arguments, and whether it has options', async () => {
   const { commands } = await createCompleteProgram(PLUGINS);
   const help = new Help();
-  expect(commands.map((command) => help.subcommandTerm(command))).toEqual(commandsOf(PLUGINS).map(({ usage }) => usage));
+  expect(commands.map((command) => help.subcommandTerm(command))).toEqual(
+    commandsOf(PLUGINS).map(({ usage }) => usage),
+  );
 });
 
 test('`help` with a command says what its own --help says, wherever options of the program stand', async () => {

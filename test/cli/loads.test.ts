@@ -35,7 +35,7 @@ async function urlsLoaded(file: string, args: readonly string[], env: Env): Prom
   return JSON.parse(stderr.slice(stderr.indexOf('LOADED') + 'LOADED'.length)) as string[];
 }
 
-/** What scripts/imports.ts bounds. */
+/** What .dependency-cruiser.mjs bounds. */
 let withList: ReadonlySet<string>;
 beforeAll(async () => {
   withList = new Set(await urlsLoaded('src/main.ts', [], {}));
@@ -51,7 +51,7 @@ async function loadedBy(args: readonly string[], env: Env): Promise<Loaded> {
     options: new Set(
       own
         .filter((url) => !withList.has(url))
-        .flatMap((url) => /\/src\/options\/([^/]+)\//.exec(url)?.slice(1) ?? []),
+        .flatMap((url) => /\/src\/plugins\/([^/]+)\//.exec(url)?.slice(1) ?? []),
     ),
     ownCount: own.length,
   };

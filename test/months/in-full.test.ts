@@ -4,12 +4,7 @@ import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import {
-  closedAccount,
-  closeText,
-  parseClose,
-  type CloseFile,
-} from '../../src/months/close-file.ts';
+import { closedAccount, closeText, parseClose, type CloseFile } from '../../src/months/close-file.ts';
 import { MERCHANT, openStage, scenario, type Stage } from '../support/stage.ts';
 import { daybook, envOf, type Env } from '../cli/daybook.ts';
 import { verifyPaths } from '../statements/verified-twice.ts';

@@ -134,13 +134,7 @@ test('it holds the built program and what that reads, and nothing of its making'
   ).toEqual([]);
   expect(paths).toEqual(
     expect.arrayContaining([
-      ...[
-        'dist/src/main.js',
-        'dist/verify.mjs',
-        'dist/sbom.cdx.json',
-        'docs/library.md',
-        'docs/runbook.md',
-      ],
+      ...['dist/src/main.js', 'dist/verify.mjs', 'dist/sbom.cdx.json', 'docs/library.md', 'docs/runbook.md'],
       ...['deploy/compose.yaml', 'deploy/logins.sql', 'deploy/systemd/daybook-schedule.service'],
       ...[
         'deploy/kubernetes/kustomization.yaml',

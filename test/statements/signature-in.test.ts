@@ -17,5 +17,8 @@ test('a signature is kept, and a text that is none is not', () => {
 test('a signature that is kept is withdrawn once its manifest is replaced', () => {
   const row = { content: '{}' } as ManifestRow;
   const now = () => new Date(0);
-  expect([signature, null].map((before) => signed(row, before, { now }).signature)).toEqual([WITHDRAWN, null]);
+  expect([signature, null].map((before) => signed(row, before, { now }).signature)).toEqual([
+    WITHDRAWN,
+    null,
+  ]);
 });

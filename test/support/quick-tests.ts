@@ -10,8 +10,8 @@ const SERVERS = new Set([
 
 const IMPORTS = /^(?:import|export)\s+(?!type\b)(?:[^'";]*?\sfrom\s+)?'([^']+)'|\bimport\('([^']+)'\)/gm;
 
-/** What the list of options has of one: whatever asks the list reaches it, and few ask for what it loads later. */
-const VALUE = /(?:^|\/)src\/options\/[^/]+\/option\.ts$/;
+/** The value of a plugin: the list of plugins reaches it, and few ask for what it loads later. */
+const VALUE = /(?:^|\/)src\/plugins\/[^/]+\/plugin\.ts$/;
 
 /** What a file imports when it runs; what it imports as types alone is left out. */
 const importsOf = (path: string): string[] =>

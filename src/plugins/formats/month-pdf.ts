@@ -93,7 +93,7 @@ async function overviewIn(trx: Transaction<DB>, asked: MonthAsked): Promise<Mont
       zone === null
         ? accounts.flatMap(unpublishedOf)
         : await openDaysOf(trx, month, accounts, { zone, now: at }),
-    adjustments: closed?.adjustments.filter(isAsked) ?? [],
+    adjustments: closed.adjustments.filter(isAsked),
   };
 }
 

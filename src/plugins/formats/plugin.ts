@@ -16,22 +16,22 @@ export const formats: Plugin = {
   docs: ['reference/files.md#formats-next-to-the-csv'],
   register: () => {
     addedFormats.add([
-    { ...HEADS.xlsx, write: late(async () => (await import('./xlsx.ts')).writeXlsx) },
-    { ...HEADS.camt053, write: late(async () => (await import('./camt053.ts')).writeCamt053) },
-    { ...HEADS.mt940, write: late(async () => (await import('./mt940.ts')).writeMt940) },
-    {
-      ...HEADS.pdf,
-      write: late(async () => (await import('./pdf.ts')).writePdf),
-      month: async (db, asked) => (await import('./month-pdf.ts')).monthAsPdf(db, asked),
-    },
+      { ...HEADS.xlsx, write: late(async () => (await import('./xlsx.ts')).writeXlsx) },
+      { ...HEADS.camt053, write: late(async () => (await import('./camt053.ts')).writeCamt053) },
+      { ...HEADS.mt940, write: late(async () => (await import('./mt940.ts')).writeMt940) },
+      {
+        ...HEADS.pdf,
+        write: late(async () => (await import('./pdf.ts')).writePdf),
+        month: async (db, asked) => (await import('./month-pdf.ts')).monthAsPdf(db, asked),
+      },
     ]);
     addedMonthFormats.add([
-    {
-      name: 'workbook',
-      extension: HEADS.xlsx.extension,
-      contentType: HEADS.xlsx.contentType,
-      make: async (sources, asked) => (await import('./month-workbook.ts')).monthWorkbook(sources, asked),
-    },
+      {
+        name: 'workbook',
+        extension: HEADS.xlsx.extension,
+        contentType: HEADS.xlsx.contentType,
+        make: async (sources, asked) => (await import('./month-workbook.ts')).monthWorkbook(sources, asked),
+      },
     ]);
   },
 };

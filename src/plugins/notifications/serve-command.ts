@@ -102,7 +102,9 @@ async function withServingHouse(
   const { platform, databaseUrl, pagesListen } = settings;
   const withHouse = async (app: App, platformApp?: PlatformApp): Promise<void> => {
     const pages =
-      pagesListen === null ? null : await (await pagesSlot.part()?.())?.shown({ ...settings, pagesListen }, app);
+      pagesListen === null
+        ? null
+        : await (await pagesSlot.part()?.())?.shown({ ...settings, pagesListen }, app);
     return work({
       ...app,
       ...(metrics && { metricsOn: (db: Db) => metrics.page({ settings, db, now: app.now }) }),

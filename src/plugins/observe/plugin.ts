@@ -14,14 +14,15 @@ export const observe: Plugin = {
       load: async () => (await import('./command.ts')).metricsCommand,
     },
   ],
-  register: () => observationSlot.fill({
-    asksTraces: async (env) =>
-      Object.keys(env).some((name) => name.startsWith('OTEL_')) &&
-      (await import('./traces-wanted.ts')).tracesWanted(env) !== null,
-    openTraces: async (options) => {
-      const { openTraces } = await loadFor('traces', () => import('./traces.ts'));
-      return openTraces(options);
-    },
-    createMetrics: async () => (await import('./metrics.ts')).processMetrics(),
-  }),
+  register: () =>
+    observationSlot.fill({
+      asksTraces: async (env) =>
+        Object.keys(env).some((name) => name.startsWith('OTEL_')) &&
+        (await import('./traces-wanted.ts')).tracesWanted(env) !== null,
+      openTraces: async (options) => {
+        const { openTraces } = await loadFor('traces', () => import('./traces.ts'));
+        return openTraces(options);
+      },
+      createMetrics: async () => (await import('./metrics.ts')).processMetrics(),
+    }),
 };

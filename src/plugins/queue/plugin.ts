@@ -21,12 +21,13 @@ export const queue: Plugin = {
       load: async () => (await import('./jobs-command.ts')).jobsCommand,
     },
   ],
-  register: () => workQueueSlot.fill({
-    install: async (db) => {
-      const { installQueue, QUEUE_SCHEMA } = await import('./queue.ts');
-      return (await installQueue(db)) ? [QUEUE_SCHEMA] : [];
-    },
-    glance: async (db) => (await import('./jobs.ts')).glanceAtQueue(db),
-    withSlots: async (app, log, work) => (await import('./slots.ts')).withSlots(app, log, work),
-  }),
+  register: () =>
+    workQueueSlot.fill({
+      install: async (db) => {
+        const { installQueue, QUEUE_SCHEMA } = await import('./queue.ts');
+        return (await installQueue(db)) ? [QUEUE_SCHEMA] : [];
+      },
+      glance: async (db) => (await import('./jobs.ts')).glanceAtQueue(db),
+      withSlots: async (app, log, work) => (await import('./slots.ts')).withSlots(app, log, work),
+    }),
 };

@@ -1,7 +1,7 @@
 /** Slots of the schedule on the queue: each is put there once, and workers do it. */
 import type { Logger } from 'pino';
 import { ledgerRequest } from '../../../jobs/all.ts';
-import { logEnd } from '../../cli/schedule.ts';
+import { logEnd } from '../../cli/keep-running.ts';
 import { messageOf } from '../../ledger/text.ts';
 import type { RunDeps, RunRequest } from '../../run/active-run.ts';
 import { runDeps, type PlatformApp } from '../../run/app.ts';

@@ -21,7 +21,6 @@ import { openDaysIn } from '../../../months/open-days.ts';
 import type { AuditEvent } from '../../../store/audit.ts';
 import {
   merchantIn,
-  PageRefusal,
   withNames,
   type Asked,
   type DoForm,
@@ -92,7 +91,7 @@ async function merchantMonth(
     before: addDays(month.from, -1).slice(0, 7),
     after: addDays(month.to, 1).slice(0, 7),
     chosen: accounts.length === 0 ? null : { account: accounts[chosen]!, days: marked[chosen]!.days },
-    close: closes && {
+    close: {
       closes,
       adjustments: marked[0]?.closed?.adjustments ?? [],
       preparation: preparations[0] ?? null,
@@ -102,7 +101,7 @@ async function merchantMonth(
         others: said === null && checked !== null && 'others' in checked ? checked.others : [],
       },
     },
-    said: said ?? doneSaid(asked, closes?.at(-1), preparations[0]),
+    said: said ?? doneSaid(asked, closes.at(-1), preparations[0]),
   });
 }
 
