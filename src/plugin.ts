@@ -35,9 +35,14 @@ export interface Plugin {
   readonly register?: () => void;
 }
 
-/** Adds jobs, and fills the places of the core. Throws an `Error` where a plugin needs one that is missing. */
+const registered = new Set<Plugin>();
+
+/** Adds jobs, and fills the places of the core, once for each plugin. Throws an `Error` where a plugin needs one that is missing. */
 export function registerPlugins(plugins: readonly Plugin[]): void {
-  for (const { name, needs = [], jobs = [], register } of plugins) {
+  for (const plugin of plugins) {
+    if (registered.has(plugin)) continue;
+    registered.add(plugin);
+    const { name, needs = [], jobs = [], register } = plugin;
     const missing = needs.find((needed) => plugins.every((other) => other.name !== needed));
     if (missing !== undefined)
       throw new Error(`the plugin ${name} needs ${missing}, which main.ts does not list`);

@@ -62,13 +62,13 @@ test('types alone do not make a test slow', async () => {
   expect(await quickIn(files)).toEqual(['test/a.test.ts']);
 });
 
-test('who asks the list of options is not slow by what the value of one loads later', async () => {
+test('the list of plugins is not slow by what the value of a plugin loads later', async () => {
   const late = `export const part = () => import('${PGLITE}');`;
   const files = {
     'a.test.ts': "import '../src/main.ts';",
     'b.test.ts': "import '../src/plugins/store/part.ts';",
-    '../src/main.ts': "import './store/option.ts';",
-    '../src/plugins/store/option.ts': late,
+    '../src/main.ts': "import './plugins/store/plugin.ts';",
+    '../src/plugins/store/plugin.ts': late,
     '../src/plugins/store/part.ts': late,
   };
   expect(await quickIn(files)).toEqual(['test/a.test.ts']);

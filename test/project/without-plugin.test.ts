@@ -24,8 +24,8 @@ const TOP = fileURLToPath(new URL('../..', import.meta.url));
 const BIN = join(TOP, 'node_modules/.bin');
 const DAY = '2026-03-20';
 const NAMES = PLUGINS.map(({ name }) => name);
-/** The tests of the core that need no server. */
-const OF_CORE = quickTests(TOP).filter((file) =>
+/** The tests of the core that need neither a server nor a plugin. */
+const OF_CORE = quickTests(TOP, /\/src\/plugins\//).filter((file) =>
   /^test\/(ledger|platform|sync|statements|months|run)\//.test(file),
 );
 
@@ -86,8 +86,9 @@ function copyWithout(names: readonly string[]): void {
     },
   );
   for (const file of files.trim().split('\n')) {
-    if (gone.some((name) => file.startsWith(`src/plugins/${name}/`)) || !existsSync(join(TOP, file)))
-      continue;
+    const isGone = gone.some((name) => file.startsWith(`src/plugins/${name}/`));
+    const isOtherTest = file.endsWith('.test.ts') && !OF_CORE.includes(file);
+    if (isGone || isOtherTest || !existsSync(join(TOP, file))) continue;
     mkdirSync(join(folder, dirname(file)), { recursive: true });
     cpSync(join(TOP, file), join(folder, file));
   }

@@ -19,15 +19,20 @@ const importsOf = (path: string): string[] =>
     ([, named, called]) => named ?? (VALUE.test(path) ? [] : called!),
   );
 
-/** The test files below `root`, as paths from there, that import nothing, near or far, that could reach a server. */
-export function quickTests(root: string): string[] {
+/**
+ * The test files below `root`, as paths from there, that import nothing, near or far, that could reach a server, nor a file whose path
+ * `avoided` finds.
+ */
+export function quickTests(root: string, avoided: RegExp | null = null): string[] {
   const known = new Map<string, boolean>();
   const needsServer = (path: string): boolean => {
     const found = known.get(path);
     if (found !== undefined) return found;
     const imports = importsOf(path);
     const files = imports.filter((name) => /^\..*\.ts$/.test(name)).map((name) => join(dirname(path), name));
-    const needs = imports.some((name) => SERVERS.has(name)) || files.some(needsServer);
+    const needs =
+      imports.some((name) => SERVERS.has(name)) ||
+      files.some((file) => avoided?.test(file) === true || needsServer(file));
     known.set(path, needs);
     return needs;
   };
