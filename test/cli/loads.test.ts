@@ -76,11 +76,11 @@ test('--help loads commander, the list of commands, and the code of none', async
   expect(loaded.ownCount).toBeLessThan(40);
 });
 
-test('status loads of the options what changed in closed months and what own books lack, and nothing that calls, serves or writes', async () => {
+test('status loads of the plugins what own books lack, and nothing that calls, serves or writes', async () => {
   const loaded = await loadedBy(['status'], envOf(stage));
   expect(heavyOf(loaded)).toEqual([]);
   expect(['undici', 'yaml', '@electric-sql/pglite'].filter((name) => loaded.packages.has(name))).toEqual([]);
-  expect([...loaded.plugins]).toEqual(['close', 'books']);
+  expect([...loaded.plugins]).toEqual(['books']);
 });
 
 test('a night over a folder and a server loads no option', async () => {

@@ -1,4 +1,4 @@
-/** Formats that plugins add to CSV. What writes them is loaded with the first day. */
+/** Formats that plugins add to CSV, and what is known of each without its writer, which is loaded with the first day. */
 import { register } from '../../host/slot.ts';
 import type { MonthFormat, StatementFormat } from './format.ts';
 
@@ -7,3 +7,40 @@ export const addedFormats = register<StatementFormat>('formats of statements');
 
 /** Formats of a merchant's month as one file. */
 export const addedMonthFormats = register<MonthFormat>('formats of months');
+
+/** What is known of a format without what writes it: enough to find and check its files. */
+type FormatHead = Omit<StatementFormat, 'write' | 'month'>;
+
+export const HEADS = {
+  xlsx: {
+    name: 'xlsx',
+    extension: 'xlsx',
+    contentType: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+    canBePublished: true,
+    holdsEveryDay: true,
+  },
+  camt053: {
+    name: 'camt053',
+    extension: 'camt053.xml',
+    contentType: 'application/xml',
+    canBePublished: true,
+    holdsChanges: true,
+    holdsMonth: true,
+  },
+  mt940: {
+    name: 'mt940',
+    extension: 'mt940',
+    contentType: 'text/plain; charset=us-ascii',
+    canBePublished: true,
+    holdsChanges: true,
+    holdsMonth: true,
+  },
+  pdf: {
+    name: 'pdf',
+    extension: 'pdf',
+    contentType: 'application/pdf',
+    canBePublished: true,
+    holdsEveryDay: true,
+    packages: 'PDF statements',
+  },
+} as const satisfies Readonly<Record<string, FormatHead>>;
