@@ -74,6 +74,7 @@ test('quiet days behind a month that nobody read, and before the next entry, are
     ]),
     NOW,
   );
+  expect(await stage.night()).toMatchObject({ exitCode: 0, from: '2026-03-02' });
   await stage.run('2026-01-10', '2026-01-11');
   const night = await stage.night();
   expect(night).toMatchObject({ exitCode: 3, from: '2026-03-02' });

@@ -116,7 +116,8 @@ export function reasonOfDiscrepancy({ merchantNo, currency, what, days, unread }
   const [exitCode, words, command] = WORDS[what];
   const own = { from: days[0]!, to: days.at(-1)! };
   const { from, to } = unread ?? own;
-  const since = unread === undefined ? '' : `; ${spanName(unread)} ${from === to ? 'is' : 'are'} not read completely`;
+  const since =
+    unread === undefined ? '' : `; ${spanName(unread)} ${from === to ? 'is' : 'are'} not read completely`;
   return {
     exitCode,
     what: `${merchantNo} ${currency}: ${counted(days.length, 'day')} ${words}: ${spanName(own)}${since}`,
