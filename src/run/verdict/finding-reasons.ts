@@ -131,7 +131,7 @@ export function reasonOfDiscrepancy({ merchantNo, currency, what, days, unread }
 
 export const CLEAR_UP_UNREADABLE =
   '`daybook quarantine` lists the entries: once the platform sends them readable, the next run publishes the day; ' +
-  '`daybook quarantine acknowledge ID --note TEXT` publishes it without them';
+  'after `daybook quarantine acknowledge ID --note TEXT` it publishes the day without them';
 
 export const howToReadOrDisable = (merchantNo: string): string =>
   `give it its token with \`daybook merchants add --merchant-no ${shellWord(merchantNo)} --token-stdin\`; where it has left, ` +
