@@ -37,7 +37,7 @@ interface BackfillFlags {
 const HELP = `
 It is recorded and cut into slices of a month. \`daybook schedule\` does them one by one whenever none of its jobs is due, or
 \`daybook worker\` where there are workers; the nightly run does not wait for them. Done slices stay done, even if a process is killed.
-\`daybook status\` shows its progress.
+\`daybook status\` shows its progress. With --now it ends by the rule of \`daybook run\`: what stands open of its merchants counts.
 
 Examples:
   daybook backfill --from 2024-01-01 --to 2025-12-31

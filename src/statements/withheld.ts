@@ -98,9 +98,9 @@ export function whyWithheld(
   return { account, day, cause: 'uncertified', why: `no certificate covers ${spans}${more}` };
 }
 
-function whyUnreadable(
+export function whyUnreadable(
   { account, day, own }: AccountOnDay & { readonly own: Figures },
-  past: PastOfDay,
+  past: Pick<PastOfDay, 'unreadableOpen'>,
 ): WithheldDay | null {
   const count = past.unreadableOpen(account.currency);
   if (count === 0 || !saysComplete(own)) return null;

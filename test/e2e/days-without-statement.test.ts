@@ -118,6 +118,10 @@ test.each([
   'of days with %s nothing is published until it can be read, and then they are published first',
   async (_, how) => {
     stage = await openPlainStage(spoilt(how, 'A-2', 'A-3', 'A-4', 'A-5'), '2026-03-05T01:30:00+08:00');
+    const planned = await command('plan', '--from', '2026-03-02', '--to', '2026-03-04');
+    expect(planned.stdout).toContain(
+      'M-PLAIN USD 2026-03-03 would not be published: none of its entries can be',
+    );
     const run = await stage.run('2026-03-02', '2026-03-04');
     expect(run).toMatchObject({ exitCode: 3, publish: { published: [{ day: '2026-03-02' }] } });
     expect(run.publish!.withheld.map(({ day, cause }) => [day, cause])).toEqual([
