@@ -57,7 +57,7 @@ interface WithheldOptions {
  * Whether figures may not be published while entries of their day cannot be read: they say that the day is complete, or that it has no
  * entries. A break that is found says that something is missing.
  */
-export const saysComplete = ({
+const saysComplete = ({
   verdict,
   creditCount,
   debitCount,

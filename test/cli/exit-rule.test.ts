@@ -38,9 +38,7 @@ async function everyCommand(): Promise<{ readonly code: number | null; readonly 
 }
 
 const spoilt = (batchNo: string, fields: Readonly<Record<string, unknown>>) =>
-  ENTRIES.map((entry) =>
-    entry.batchNo === batchNo ? ({ ...entry, ...fields } as unknown as WireEntry) : entry,
-  );
+  ENTRIES.map((entry) => (entry.batchNo === batchNo ? { ...entry, ...fields } : entry));
 
 test.each<[string, readonly WireEntry[], RegExp]>([
   ['a known open break', ENTRIES.filter(({ batchNo }) => batchNo !== 'A-2'), /break/],

@@ -96,8 +96,10 @@ test('the first quiet days of a month behind unread days of the month before are
   expect(checked.stdout).not.toContain('daybook publish');
 });
 
-const wire = (entry: WireEntry, fields: Readonly<Record<string, unknown>>): WireEntry =>
-  ({ ...entry, ...fields }) as unknown as WireEntry;
+const wire = (entry: WireEntry, fields: Readonly<Record<string, unknown>>): WireEntry => ({
+  ...entry,
+  ...fields,
+});
 const inIso = (entry: WireEntry) => wire(entry, { busiDate: `${entry.busiDate.replace(' ', 'T')}+08:00X` });
 const grouped = (entry: WireEntry) => wire(entry, { vailAmount: `1.${String(entry.vailAmount)}.0` });
 

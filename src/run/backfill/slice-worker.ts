@@ -123,7 +123,6 @@ export class SliceWorker {
    * merchant.
    */
   async doSlice(part: OpenPart, signal: AbortSignal): Promise<SliceEnd> {
-    const { db } = this.#app.database;
     const deps = { ...runDeps(this.#app, signal), ...this.#change };
     const ended = await underLeases([part.merchantNo], deps, (held) =>
       this.#sliceUnderLease(part, { ...deps, signal: held.signal }, held).catch((error: unknown) => {
