@@ -68,7 +68,7 @@ async function assertLaw(
 ): Promise<void> {
   const said = new Set(publish?.withheld.map(({ account, day }) => `${account.currency} ${day}`));
   for (const one of await discrepanciesOf(db, [merchantNo], zone)) {
-    // What waits for a person or for other days is told at the backfill's end.
+    // What waits for a person or for other days is reported at the backfill's end.
     if (isGoodEnd(exitCodeOfDiscrepancy(one))) continue;
     const days = one.days.filter((day) => from <= day && day <= to && !said.has(`${one.currency} ${day}`));
     if (days.length > 0) throw new SliceUndone(reasonOfDiscrepancy({ ...one, days }).what);

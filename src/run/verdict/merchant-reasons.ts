@@ -138,7 +138,7 @@ const isForPersonAlone = ({ cause }: WithheldDay): boolean => cause === 'unreada
 
 /**
  * First the days that keep the run from being done, merchant by merchant; then days that wait for a person, and days that are not over yet.
- * Days whose opening is not known are told together, as a discrepancy of their account.
+ * Days whose opening is not known are reported together, as a discrepancy of their account.
  */
 export function reasonsOfWithheld(all: readonly WithheldDay[]): Reason[] {
   const isDone = ({ cause }: WithheldDay) => cause === 'not-over';
