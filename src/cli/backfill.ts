@@ -12,6 +12,7 @@ import { chosenMerchants, merchantsNotRead } from '../run/chosen-merchants.ts';
 import { backfillText, failureTexts, leftName, notReadLines } from '../run/status-text.ts';
 import { SliceWorker } from '../run/backfill/slice-worker.ts';
 import { EXIT, mostSevere, Interrupted, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
+import { notesOf } from '../run/run-state.ts';
 import { runById } from '../store/runs.ts';
 import {
   answer,
@@ -36,7 +37,7 @@ interface BackfillFlags {
 const HELP = `
 It is recorded and cut into slices of a month. \`daybook schedule\` does them one by one whenever none of its jobs is due, or
 \`daybook worker\` where there are workers; the nightly run does not wait for them. Done slices stay done, even if a process is killed.
-\`daybook status\` shows its progress.
+\`daybook status\` shows its progress. With --now it ends by the rule of \`daybook run\`: what stands open of its merchants counts.
 
 Examples:
   daybook backfill --from 2024-01-01 --to 2025-12-31
@@ -91,7 +92,7 @@ async function begin(app: PlatformApp, log: Logger, flags: BackfillFlags, self: 
   const notRead = asked === null ? await merchantsNotRead(app.settings, db) : [];
   const signal = stopSignal();
   const id = await beginBackfill({ ...range, merchants }, runDeps(app, signal));
-  const exitCode = flags.now === true ? await workHere(app, log, id, signal) : EXIT.done;
+  const ended = flags.now === true ? await workHere(app, log, id, signal) : NOT_BEGUN;
   const [status] = await backfillStatuses(db, { id });
   const times = timesOf(app.settings);
   const by = app.settings.workers === 'queue' ? 'daybook worker' : 'daybook schedule';
@@ -100,10 +101,11 @@ async function begin(app: PlatformApp, log: Logger, flags: BackfillFlags, self: 
     text: lines(
       backfillText(status!),
       ...failureTexts(status!, times.zone),
+      ...ended.notes,
       ...notReadLines(notRead),
       status!.endedAt === null && `\`${by}\` does the rest in addition to the nightly run`,
     ),
-    exitCode: notRead.length === 0 ? exitCode : mostSevere([exitCode, EXIT.incomplete]),
+    exitCode: notRead.length === 0 ? ended.exitCode : mostSevere([ended.exitCode, EXIT.incomplete]),
   });
 }
 
@@ -111,9 +113,9 @@ async function begin(app: PlatformApp, log: Logger, flags: BackfillFlags, self: 
 async function goOn(app: PlatformApp, log: Logger, self: Command): Promise<void> {
   const { db } = app.database;
   const signal = stopSignal();
-  const codes: ExitCode[] = [];
+  const ends: HereEnded[] = [];
   const open = (await backfillStatuses(db, { isOpen: true })).map(({ id }) => id).reverse();
-  for (const id of open) if (!signal.aborted) codes.push(await workHere(app, log, id, signal));
+  for (const id of open) if (!signal.aborted) ends.push(await workHere(app, log, id, signal));
   const all = (await backfillStatuses(db)).filter(({ id }) => open.includes(id));
   const times = timesOf(app.settings);
   print(self, {
@@ -121,13 +123,24 @@ async function goOn(app: PlatformApp, log: Logger, self: Command): Promise<void>
     text:
       all.length === 0
         ? 'no backfill is open'
-        : lines(...all.flatMap((one) => [backfillText(one), ...failureTexts(one, times.zone)])),
-    exitCode: signal.aborted ? EXIT.incomplete : mostSevere(codes),
+        : lines(
+            ...all.flatMap((one) => [backfillText(one), ...failureTexts(one, times.zone)]),
+            ...new Set(ends.flatMap(({ notes }) => notes)),
+          ),
+    exitCode: signal.aborted ? EXIT.incomplete : mostSevere(ends.map((one) => one.exitCode)),
   });
 }
 
+interface HereEnded {
+  readonly exitCode: ExitCode;
+  /** Why it is not 0. */
+  readonly notes: readonly string[];
+}
+
+const NOT_BEGUN: HereEnded = { exitCode: EXIT.done, notes: [] };
+
 /** Does the slices in this process, showing how far it is. 4 if some are left, else as the backfill ended. */
-async function workHere(app: PlatformApp, log: Logger, id: number, signal: AbortSignal): Promise<ExitCode> {
+async function workHere(app: PlatformApp, log: Logger, id: number, signal: AbortSignal): Promise<HereEnded> {
   const { db } = app.database;
   const terminal = process.stderr.isTTY ? process.stderr : null;
   const worker = new SliceWorker(app, { onTrouble: troubleLog(log) });
@@ -150,7 +163,8 @@ async function workHere(app: PlatformApp, log: Logger, id: number, signal: Abort
   }
   const [status] = await backfillStatuses(db, { id });
   const run = await runById(db, status!.runId);
-  return (run?.exitCode ?? EXIT.incomplete) as ExitCode;
+  if (run?.exitCode == null) return { exitCode: EXIT.incomplete, notes: [] };
+  return { exitCode: run.exitCode as ExitCode, notes: notesOf(run.figures) };
 }
 
 const stateOf = ({ endedAt, isCancelled }: BackfillStatus): string =>

@@ -1,6 +1,6 @@
 /** Says which days keep a month from being closed, and why. */
 import { shellWord } from '../ledger/text.ts';
-import { daysFromTo, dayWindow } from '../ledger/business-day.ts';
+import { addDays, dayOf, daysFromTo, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { covers, overlaps, subtractWindows } from '../ledger/window.ts';
 import { stretches, type AccountMonth, type Month } from './month.ts';
@@ -158,9 +158,10 @@ const negated = (amount: string): string => subtractAmounts('0', amount);
 function whyUnproven(
   { merchantNo, unpublished, statements }: AccountMonth,
   day: BusinessDay,
-  { certified, changed }: AccountFacts,
+  facts: AccountFacts,
   { zone, now }: Clock,
 ): Why | null {
+  const { certified, changed } = facts;
   const window = dayWindow(day, zone);
   const flags = `--from ${day} --to ${day} --merchant ${shellWord(merchantNo)}`;
   const byCommand = { who: 'command line' } as const;
@@ -178,8 +179,39 @@ function whyUnproven(
     return { cause: 'not-reconciled', why, todo: `\`daybook run ${flags}\``, ...byCommand };
   }
   if (!unpublished.includes(day)) return null;
+  const unread = facts.days.has(day) ? null : unreadBefore(day, facts, zone);
+  if (unread !== null) {
+    const { from, to } = unread;
+    const why = 'the balance that it opens on is not known, as days before it were not read completely';
+    const todo = `\`daybook run --from ${from} --to ${to} --merchant ${shellWord(merchantNo)}\``;
+    return { cause: 'not-published', why, todo, ...byCommand };
+  }
+  // The entries that cannot be read are a cause of their own, and no command publishes the day before they are cleared up.
+  if (facts.unreadable.some((span) => overlaps(span, window))) return null;
   const why = unpublishedText(statements.some((row) => row.day === day));
   return { cause: 'not-published', why, todo: `\`daybook publish ${flags}\``, ...byCommand };
+}
+
+/**
+ * What is not proven between the last day with figures and the day, which has none; null if there is nothing. Of days before the month it
+ * is not known what is proven: all of them count.
+ */
+function unreadBefore(
+  day: BusinessDay,
+  { days, lastBefore, certified }: AccountFacts,
+  zone: string,
+): Pick<Month, 'from' | 'to'> | null {
+  const before =
+    [...days.keys()]
+      .filter((one) => one < day)
+      .sort()
+      .at(-1) ?? lastBefore;
+  if (before === null) return null;
+  const from = days.has(before) ? before : addDays(before, 1);
+  const span = { beginMs: dayWindow(from, zone).beginMs, endMs: dayWindow(addDays(day, -1), zone).endMs };
+  const [missing, ...others] = span.beginMs > span.endMs ? [] : subtractWindows([span], certified);
+  if (missing === undefined) return null;
+  return { from: dayOf(missing.beginMs, zone), to: dayOf((others.at(-1) ?? missing).endMs, zone) };
 }
 
 function whyBroken(window: Window, known: AccountFacts): Why | null {

@@ -106,6 +106,71 @@ function firstFree(ranges: readonly DayRange[], obstacles: readonly DayRange[]):
   return null;
 }
 
+/** Which days of an account have figures, as far as that is known. */
+interface FiguredDays {
+  readonly certified: readonly Window[];
+  /** The account's first day with figures; null if there is none. */
+  readonly begun: BusinessDay | null;
+  /** The days with figures from the first gap on; before it every day from `begun` on has some. */
+  readonly figured: readonly BusinessDay[];
+  readonly stated: readonly BusinessDay[];
+}
+
+/**
+ * An account's proven days that have no entries and no figures, in stretches, each with the days before it that have to be read: until then
+ * the balance that passes through it is not known. `due` are the days that are about to get figures. Days before the account's first
+ * one are not its days. Pure.
+ */
+export function daysWithoutOpening(
+  { certified, begun, figured, stated }: FiguredDays,
+  due: readonly BusinessDay[],
+  zone: string,
+): { readonly days: readonly BusinessDay[]; readonly unread: DayRange }[] {
+  const known = [...new Set([...(begun === null ? [] : [begun]), ...figured, ...stated, ...due])].sort();
+  const [first] = known;
+  if (first === undefined) return [];
+  const has = new Set(known);
+  const rowEnd = figured[0] ?? begun;
+  const isInRow = (day: BusinessDay): boolean => begun !== null && begun <= day && day < rowEnd!;
+  // Most accounts have no gap: then nothing of their history is gone through.
+  const start = first === begun ? rowEnd! : first;
+  const found = new Map<BusinessDay, BusinessDay[]>();
+  for (const { from, to } of mergeWindows(certified).flatMap((one) => completeDays(one, zone) ?? [])) {
+    const days = daysFromTo(from > start ? from : start, to).filter((day) => !has.has(day) && !isInRow(day));
+    for (const day of days) {
+      const before = known.findLast((one) => one < day)!;
+      found.set(before, [...(found.get(before) ?? []), day]);
+    }
+  }
+  return [...found].flatMap(([before, days]) => stretchesWithout({ before, days, certified, zone }));
+}
+
+/** Of days after the known one `before`, those that follow the same last unproven time are together. */
+function stretchesWithout({
+  before,
+  days,
+  certified,
+  zone,
+}: Readonly<{
+  before: BusinessDay;
+  days: readonly BusinessDay[];
+  certified: readonly Window[];
+  zone: string;
+}>): { readonly days: readonly BusinessDay[]; readonly unread: DayRange }[] {
+  const { beginMs } = dayWindow(before, zone);
+  const unreadBefore = (day: BusinessDay): DayRange | null => {
+    const span = { beginMs, endMs: dayWindow(addDays(day, -1), zone).endMs };
+    const [missing, ...others] = subtractWindows([span], certified);
+    if (missing === undefined) return null;
+    return { from: dayOf(missing.beginMs, zone), to: dayOf((others.at(-1) ?? missing).endMs, zone) };
+  };
+  const byGap = Map.groupBy(days, (day) => JSON.stringify(unreadBefore(day)));
+  return [...byGap.values()].flatMap((own) => {
+    const unread = unreadBefore(own[0]!);
+    return unread === null ? [] : [{ days: own, unread }];
+  });
+}
+
 /** Most days of one merchant's requested ranges that one run reads. The next run continues there. */
 const TAKEN_UP_DAYS_MAX = 92;
 

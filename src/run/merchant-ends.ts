@@ -21,8 +21,10 @@ import {
   type OpenItems,
 } from './report.ts';
 import type { Reason } from './verdict/exit-codes.ts';
+import { spanName } from './verdict/finding-reasons.ts';
 import { judge, type RunFailure } from './verdict/judge.ts';
 import type { AccountFilter } from '../ledger/account-filter.ts';
+import type { WithheldDay } from '../statements/publish.ts';
 import { unreadableByMerchant } from '../store/quarantine.ts';
 import { countOpenBreaks } from '../store/breaks/breaks.ts';
 import type { DB } from '../store/engine/schema.ts';
@@ -74,6 +76,7 @@ export async function endMerchants(
   const ends = ended.map(({ outcome, lease }) => {
     const { standing: all, unreported } = found.get(outcome.merchantNo)!;
     const standing = { ...all, discrepancies: answeredFor(run, outcome, all.discrepancies) };
+    noteWithoutOpening(run, outcome, standing.discrepancies);
     return { outcome, lease, standing, unreported, row: endRow(run, outcome, standing, failures) };
   });
   const record = (): Promise<ReadonlySet<Lease>> =>
@@ -128,14 +131,38 @@ function answeredFor(
     // What the run itself could not read is a reason already.
     if (one.what === 'in-doubt' && sync !== null && sync.report.uncertified.length > 0) return [];
     if (one.what === 'not-read' || one.what === 'in-doubt') return [one];
-    if (one.what === 'no-statement' && !STAGES[request.command].includes('publish')) return [];
+    if (OF_STATEMENTS.includes(one.what) && !STAGES[request.command].includes('publish')) return [];
     const { merchantNo, currency } = one;
     const isSaid = (day: BusinessDay): boolean =>
-      one.what === 'no-statement' &&
+      (one.what === 'no-statement' || one.what === 'unreadable') &&
       (reported.has(keyOf(one, day)) || publishedNow.has({ account: { merchantNo, currency }, day }));
     const days = one.days.filter((day) => isOfRun(day) && !isSaid(day));
     return days.length === 0 ? [] : [{ ...one, days }];
   });
+}
+
+/** What only those commands answer for that publish. */
+const OF_STATEMENTS: readonly Discrepancy['what'][] = ['no-statement', 'unreadable'];
+
+/** Proven days that get no statement before the days before them are read count as withheld, of those that the run was asked for. */
+function noteWithoutOpening(
+  { request: { range } }: Pick<ActiveRun, 'request'>,
+  outcome: MerchantOutcome,
+  discrepancies: readonly Discrepancy[],
+): void {
+  if (outcome.publish === null) return;
+  const withheld = discrepancies
+    .filter(({ what }) => what === 'no-opening')
+    .flatMap(({ merchantNo, currency, days, unread }): WithheldDay[] =>
+      days
+        .filter((day) => range === null || (range.from <= day && day <= range.to))
+        .map((day) => ({
+          account: { merchantNo, currency },
+          ...{ day, cause: 'no-opening' },
+          why: `the balance that it opens on is not known, as ${spanName(unread!)} before it is not read completely`,
+        })),
+    );
+  outcome.publish = { ...outcome.publish, withheld: [...outcome.publish.withheld, ...withheld] };
 }
 
 /** Records what one merchant's work has published, where its end is not recorded with those of others. */

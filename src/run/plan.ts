@@ -28,6 +28,9 @@ import type { DB } from '../store/engine/schema.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { dueAccountDays, statementsOfDueDays } from '../store/statements/due-days.ts';
 import { certifiedWindows } from '../store/certificates.ts';
+import { merchantsWithUnreadable } from '../store/quarantine.ts';
+import { pastOfDays } from '../store/statements/past-of-days.ts';
+import { whyUnreadable } from '../statements/withheld.ts';
 
 /** Of calls, `run` makes as many, but for proofs of the time zone. */
 export interface PlanReport extends DayRange, Pick<StageOutcome, 'sync' | 'troubles'> {
@@ -125,9 +128,11 @@ interface DueAccountDay {
   readonly row: DayFigures;
   readonly current: StatementRow | undefined;
   readonly isCertified: boolean;
+  /** Why it is withheld as entries of it cannot be read; null if it is not. */
+  readonly unreadable: string | null;
 }
 
-/** What a run would read to decide what to publish: three queries for each merchant and one for each account. */
+/** What a run would read to decide what to publish: four queries for each merchant and one for each account. */
 async function dueDays(
   merchantNo: string,
   { db, zone, toDay, accounts }: PlanDaysOptions,
@@ -142,25 +147,42 @@ async function dueDays(
     const span = { beginMs: first.beginMs, endMs: last.endMs };
     certified.set(currency, await certifiedWindows(db, merchantNo, span, currency));
   }
+  const whyOf = await unreadableOf(merchantNo, rows, { db, zone });
   return rows.map((row) => ({
     account: { merchantNo, currency: row.currency },
     row,
+    unreadable: whyOf(row),
     current: statements.get(`${row.currency} ${row.day}`),
     isCertified: covers(certified.get(row.currency)!, dayWindow(row.day, zone)),
   }));
+}
+
+/** Asks for the days only where an entry of the merchant cannot be read. */
+async function unreadableOf(
+  merchantNo: string,
+  rows: readonly DayFigures[],
+  { db, zone }: Pick<PlanDaysOptions, 'db' | 'zone'>,
+): Promise<(row: DayFigures) => string | null> {
+  if (!(await merchantsWithUnreadable(db, [merchantNo])).has(merchantNo)) return () => null;
+  const past = await pastOfDays(db, merchantNo, [...new Set(rows.map(({ day }) => day))], zone);
+  return (own) => {
+    const one = { account: { merchantNo, currency: own.currency }, day: own.day, own };
+    return whyUnreadable(one, past.get(own.day)!)?.why ?? null;
+  };
 }
 
 /** `stands`: the published statement needs no new revision. */
 type Publishing = 'new' | 'stands' | { readonly withheld: string };
 
 async function publishingOf(
-  { row, current, isCertified }: DueAccountDay,
+  { row, current, isCertified, unreadable }: DueAccountDay,
   options: PlanDaysOptions,
 ): Promise<Publishing> {
   options.signal.throwIfAborted();
   if (dayWindow(row.day, options.zone).endMs >= options.now().getTime())
     return { withheld: 'the day is not over' };
   if (!isCertified) return { withheld: 'not all of the day is certified' };
+  if (unreadable !== null) return { withheld: unreadable };
   if (current === undefined) return 'new';
   try {
     return (await isAsPublished(current, row, options)) ? 'stands' : 'new';

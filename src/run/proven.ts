@@ -6,9 +6,17 @@ import { changedDaysOfEach } from '../store/account-days.ts';
 import { accountBalances, type AccountBalance } from '../store/account-balances.ts';
 import { certifiedOfEach } from '../store/certificates.ts';
 import { unprovenSpans } from '../store/breaks/breaks.ts';
-import { ALL_TIME, covers } from '../ledger/window.ts';
+import { ALL_TIME, covers, overlaps } from '../ledger/window.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { coverageOf, openRanges, provenStretch, type Clock, type OpenRange } from './coverage.ts';
+import {
+  coverageOf,
+  daysWithoutOpening,
+  openRanges,
+  provenStretch,
+  type Clock,
+  type OpenRange,
+} from './coverage.ts';
+import type { DayRange } from './range.ts';
 import { askInParts } from '../store/account-filter.ts';
 import { daysOutOfDate } from '../reconcile/up-to-date.ts';
 import { lawFacts, type LawFacts } from '../store/chaining.ts';
@@ -109,11 +117,14 @@ export interface Discrepancy extends Account {
   /**
    * `no-figures`: proven, and without up-to-date figures. `no-statement`: proven, with figures, and without a statement of them and their entries.
    * `not-read`: with a statement that was adopted, of days that this database has not read. `in-doubt`: published, and not proven
-   * any more, as a later reading failed or entries are absent.
+   * any more, as a later reading failed or entries are absent. `no-opening`: proven to have no entries, and withheld, as the balance that
+   * they open on is not known: the days `unread` before them are not proven. `unreadable`: withheld, as entries of them cannot be read.
    */
-  readonly what: 'no-figures' | 'no-statement' | 'not-read' | 'in-doubt';
+  readonly what: 'no-figures' | 'no-statement' | 'not-read' | 'in-doubt' | 'no-opening' | 'unreadable';
   /** In order; at least one. */
   readonly days: readonly BusinessDay[];
+  /** Of `no-opening` alone. */
+  readonly unread?: DayRange;
 }
 
 /** Of these merchants, by merchant and currency; nothing where all three sets of days are the same. */
@@ -133,9 +144,14 @@ async function discrepanciesIn(db: Kysely<DB>, facts: LawFacts, zone: string): P
   const isProven = (day: BusinessDay): boolean => covers(certified, dayWindow(day, zone));
   const isCertified = (span: Window) => Promise.resolve(covers(certified, span));
   const own = { db, account: { merchantNo, currency }, zone, isCertified };
-  const differing: Pick<Discrepancy, 'what' | 'days'>[] = [
-    { what: 'no-figures', days: (await daysOutOfDate(own, facts)).filter(isProven) },
-    { what: 'no-statement', days: unpublished.filter(isProven) },
+  const isWithheld = (day: BusinessDay): boolean =>
+    facts.complete.includes(day) && facts.unreadable.some((span) => overlaps(span, dayWindow(day, zone)));
+  const outOfDate = await daysOutOfDate(own, facts);
+  const differing: Omit<Discrepancy, keyof Account>[] = [
+    { what: 'no-figures', days: outOfDate.filter(isProven) },
+    { what: 'no-statement', days: unpublished.filter((day) => isProven(day) && !isWithheld(day)) },
+    { what: 'unreadable', days: unpublished.filter((day) => isProven(day) && isWithheld(day)) },
+    ...daysWithoutOpening(facts, outOfDate, zone).map((one) => ({ what: 'no-opening' as const, ...one })),
     { what: 'not-read', days: stated.filter((day) => !isProven(day) && !changed.includes(day)) },
     { what: 'in-doubt', days: doubted.filter((day) => !isProven(day)) },
   ];

@@ -4,6 +4,7 @@ import type { Check } from '../ledger/checks.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import type { DayChange, ReconcileReport } from '../reconcile/reconcile.ts';
 import type { PublishReport } from '../statements/publish.ts';
+import type { AccountOnDay } from '../store/statements/due-days.ts';
 import type { PublishedNow, ForeignManifest } from '../statements/publish-options.ts';
 import type { MonthsHeld } from '../store/lateness.ts';
 import type { HistoricalComparison } from '../store/historical-days.ts';
@@ -119,12 +120,14 @@ export interface MerchantOpenItems {
 /** What was published, which published files had to be written again, and what lay there instead of ours. */
 export interface PublishOutcome extends PublishReport, RepairReport {
   readonly foreign: readonly ForeignManifest[];
+  /** First statements of days whose entries could not be read before and are readable now. */
+  readonly readableNow: readonly AccountOnDay[];
 }
 
 export const NOTHING_PUBLISHED: PublishOutcome = {
   ...{ published: [], unchanged: 0, withheld: [], unlinked: [] },
   ...NOTHING_REPAIRED,
-  foreign: [],
+  ...{ foreign: [], readableNow: [] },
 };
 
 export interface BusyMerchant {

@@ -4,7 +4,8 @@ import { merchantsDoneInSlot, recordRequestedRanges } from '../store/tasks.ts';
 import { leaseFence } from '../statements/publish-options.ts';
 import { claimStore, watchOwner } from '../statements/store-owner.ts';
 import { runsOfSlot, startRun } from '../store/runs.ts';
-import { endBackfills, isLong, recordLongRun } from './backfill/backfills.ts';
+import { isLong, recordLongRun } from './backfill/backfills.ts';
+import { endBackfills } from './backfill/end.ts';
 import { workInSlices } from './backfill/slices.ts';
 import {
   checkedBy,
@@ -165,7 +166,7 @@ async function work(
     outcomes,
     onDone: (outcome) => ends.add({ outcome, lease: held.leaseOf(outcome.merchantNo) }),
   });
-  if (isInSlices) await endBackfills(run.deps.db, run.deps.now());
+  if (isInSlices) await endBackfills(run.deps);
 }
 
 async function beginRun(request: RunRequest, deps: RunDeps) {

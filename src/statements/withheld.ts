@@ -4,7 +4,7 @@
  */
 import type { Kysely } from 'kysely';
 import { dayOf, dayWindow } from '../ledger/business-day.ts';
-import type { Account, BusinessDay } from '../ledger/entry.ts';
+import type { Account, BusinessDay, Figures } from '../ledger/entry.ts';
 import { compareAmounts } from '../ledger/money.ts';
 import { counted } from '../ledger/text.ts';
 import { wallSecond, wallSpan } from '../ledger/wall-time.ts';
@@ -25,8 +25,12 @@ const SPANS_NAMED_MAX = 3;
 export interface WithheldDay {
   readonly account: Account;
   readonly day: BusinessDay;
-  /** `misfit`: its stored entries do not give its figures. `shared`: its entries may be another merchant's. */
-  readonly cause: 'not-over' | 'not-reconciled' | 'uncertified' | 'misfit' | 'shared';
+  /**
+   * `misfit`: its stored entries do not give its figures. `shared`: its entries may be another merchant's. `unreadable`: its figures
+   * lack entries that cannot be read. `no-opening`: it has no entries, and the balance before it is not known.
+   */
+  readonly cause:
+    'not-over' | 'not-reconciled' | 'uncertified' | 'misfit' | 'shared' | 'unreadable' | 'no-opening';
   readonly why: string;
 }
 
@@ -49,8 +53,19 @@ interface WithheldOptions {
   readonly sharedFrom?: SharedFrom;
 }
 
+/**
+ * Whether figures may not be published while entries of their day cannot be read: they say that the day is complete, or that it has no
+ * entries. A break that is found says that something is missing.
+ */
+const saysComplete = ({
+  verdict,
+  creditCount,
+  debitCount,
+}: Pick<Figures, 'verdict' | 'creditCount' | 'debitCount'>): boolean =>
+  verdict !== 'broken' || creditCount + debitCount === 0;
+
 export function whyWithheld(
-  { account, day }: AccountOnDay,
+  { account, day, own }: AccountOnDay & { readonly own: Figures },
   past: PastOfDay,
   changed: ChangedFrom,
   { zone, now, sharedFrom }: WithheldOptions,
@@ -74,13 +89,28 @@ export function whyWithheld(
   const unreconciled = notReconciled({ account, day }, changed);
   if (unreconciled !== null) return unreconciled;
   const missing = subtractWindows([window], past.proven(account.currency));
-  if (missing.length === 0) return null;
+  if (missing.length === 0) return whyUnreadable({ account, day, own }, past);
   const spans = missing
     .slice(0, SPANS_NAMED_MAX)
     .map((span) => wallSpan(span, zone))
     .join(', ');
   const more = missing.length > SPANS_NAMED_MAX ? ` and ${missing.length - SPANS_NAMED_MAX} more spans` : '';
   return { account, day, cause: 'uncertified', why: `no certificate covers ${spans}${more}` };
+}
+
+export function whyUnreadable(
+  { account, day, own }: AccountOnDay & { readonly own: Figures },
+  past: Pick<PastOfDay, 'unreadableOpen'>,
+): WithheldDay | null {
+  const count = past.unreadableOpen(account.currency);
+  if (count === 0 || !saysComplete(own)) return null;
+  const read = own.creditCount + own.debitCount;
+  const entries = counted(count, 'entry', 'entries');
+  const why =
+    read === 0
+      ? `none of its entries can be read: ${count} in quarantine`
+      : `${entries} that may be of it cannot be read, and its other ${counted(read, 'entry', 'entries')} would pass for all`;
+  return { account, day, cause: 'unreadable', why };
 }
 
 /** Whether entries of that day or of one before it changed; null if not. */

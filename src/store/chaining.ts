@@ -276,9 +276,15 @@ function accountToChain(
 export interface LawFacts extends Account, ChainFacts {
   /** Days with figures whose current statement was not made of these and of their entries; or they have none. */
   readonly unpublished: readonly BusinessDay[];
+  /** Of these, the ones whose figures say that they are complete, or that they have no entries. */
+  readonly complete: readonly BusinessDay[];
+  /** Where entries of the account can lie that cannot be read and that no one has acknowledged. */
+  readonly unreadable: readonly Window[];
   /** Days with a statement near a span whose last reading failed, or in which entries are absent and not held. */
   readonly doubted: readonly BusinessDay[];
 }
+
+const UNPUBLISHED = sql`is_due AND published_hash IS DISTINCT FROM content_hash`;
 
 export function lawFacts(db: Db, merchants: readonly string[]): Promise<LawFacts[]> {
   const merchantNo = sql`account.merchant_no`;
@@ -306,7 +312,18 @@ export function lawFacts(db: Db, merchants: readonly string[]): Promise<LawFacts
       ${chainFactColumns(merchantNo)},
       ${listOf(DAY, sql`(${statedWithoutFigures(merchantNo)}) AS bare`)} AS stated,
       ${listOf(DAY, sql`changed_day WHERE ${ofAccount}`)} AS changed,
-      ${listOf(DAY, sql`account_day WHERE ${ofAccount} AND is_due AND published_hash IS DISTINCT FROM content_hash`)} AS unpublished,
+      ${listOf(DAY, sql`account_day WHERE ${ofAccount} AND ${UNPUBLISHED}`)} AS unpublished,
+      ${listOf(
+        DAY,
+        sql`account_day WHERE ${ofAccount} AND ${UNPUBLISHED} AND (verdict <> 'broken' OR credit_count + debit_count = 0)`,
+      )} AS complete,
+      ${listOf(
+        sql`json_build_object('beginMs', lower(span), 'endMs', upper(span) - 1)`,
+        sql`(SELECT unnest(q.span) AS span FROM quarantined_entry q
+          WHERE q.merchant_no = account.merchant_no AND q.released_at IS NULL AND q.acknowledged_at IS NULL
+            AND coalesce(q.currency, account.currency) = account.currency) AS q`,
+        sql`span`,
+      )} AS unreadable,
       coalesce((SELECT json_agg(DISTINCT own.day) FROM (
          SELECT begin_ms, end_ms FROM sync_window
          WHERE merchant_no = account.merchant_no AND certified_at IS NULL

@@ -36,6 +36,8 @@ export interface AccountFacts {
   readonly firstDay: BusinessDay | null;
   readonly firstOpening: string | null;
   readonly days: ReadonlyMap<BusinessDay, DayFact>;
+  /** The account's last day with figures before the range; null if there is none. */
+  readonly lastBefore: BusinessDay | null;
   /** Days whose entries have changed since their figures were made, and the first such day before the range. */
   readonly changed: ReadonlySet<BusinessDay>;
   /** Days whose statement was revised since the person downloaded it. */
@@ -89,6 +91,11 @@ export async function dayFacts(
       SELECT d.day, d.opening FROM account_day d WHERE ${OF_ASKED} ORDER BY d.day LIMIT 1
     ) AS first
     UNION ALL
+    SELECT 'before', nth::int, before.day, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+    FROM asked CROSS JOIN LATERAL (
+      SELECT d.day FROM account_day d WHERE ${OF_ASKED} AND d.day < ${from} ORDER BY d.day DESC LIMIT 1
+    ) AS before
+    UNION ALL
     SELECT 'changed', nth::int, d.day, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
     FROM asked JOIN changed_day d ON ${OF_ASKED} AND d.day BETWEEN ${from} AND ${to}
     UNION ALL
@@ -128,7 +135,15 @@ export const UNREADABLE_SPANS = sql`
 
 interface FactRow {
   readonly kind:
-    'day' | 'first' | 'changed' | 'revised' | 'break' | 'unreadable' | 'acknowledged' | 'certified';
+    | 'day'
+    | 'first'
+    | 'before'
+    | 'changed'
+    | 'revised'
+    | 'break'
+    | 'unreadable'
+    | 'acknowledged'
+    | 'certified';
   readonly nth: number;
   readonly day: BusinessDay | null;
   /** Of kind `day` alone. */
@@ -153,10 +168,12 @@ function factsOf(account: Account, rows: readonly FactRow[], by: Downloader | nu
   const spans = (kind: FactRow['kind']): Window[] =>
     of(kind).map(({ beginMs, endMs }) => ({ beginMs: beginMs!, endMs: endMs! }));
   const [first] = of('first');
+  const [before] = of('before');
   return {
     account,
     firstDay: first?.day ?? null,
     firstOpening: first?.amount ?? null,
+    lastBefore: before?.day ?? null,
     days: new Map(
       of('day').map(({ day, verdict, entries, amount, revision, isDue, isRestarted }) => [
         day!,

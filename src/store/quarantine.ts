@@ -2,9 +2,10 @@
 import { createHash } from 'node:crypto';
 import { sql, type RawBuilder, type Selectable } from 'kysely';
 import { EVERY_ACCOUNT } from '../ledger/account-filter.ts';
-import type { UnreadableEntry, Window } from '../ledger/entry.ts';
+import type { BusinessDay, UnreadableEntry, Window } from '../ledger/entry.ts';
 import type { Quarantined, QuarantinedReader } from '../ledger/hints/evidence.ts';
 import { ofMerchants } from './account-filter.ts';
+import type { DayAsked } from './account-days.ts';
 import { LIST_ROWS_MAX, type PersonFilter } from './amendments.ts';
 import { arrayLiteral, type Db, type Trx, rowOf, rowsOf } from './engine/database.ts';
 import type { QuarantinedEntry } from './engine/schema.ts';
@@ -99,6 +100,24 @@ async function keepUnreadable(
     SELECT (SELECT count(*) FROM sent) - (SELECT count(*) FROM known WHERE NOT returns) AS kept`;
   return kept;
 }
+
+/**
+ * Which of these days of a merchant had entries that could not be read and are gone by now, as the platform sends them readable; with
+ * their currency, as far as it could be read.
+ */
+export const daysReadableNow = (
+  db: Db,
+  merchantNo: string,
+  days: readonly DayAsked[],
+): Promise<{ readonly day: BusinessDay; readonly currency: string | null }[]> => rowsOf(db)`
+    SELECT DISTINCT asked.day, q.currency
+    FROM unnest(
+      ${arrayLiteral(days.map(({ day }) => day))}::date[],
+      ${arrayLiteral(days.map(({ window }) => window.beginMs))}::bigint[],
+      ${arrayLiteral(days.map(({ window }) => window.endMs))}::bigint[]
+    ) AS asked (day, begin_ms, end_ms)
+    JOIN quarantined_entry q ON q.merchant_no = ${merchantNo} AND q.released_at IS NOT NULL
+      AND q.span && int8range(asked.begin_ms, asked.end_ms, '[]')`;
 
 export interface UnreadableWithin extends Quarantined {
   readonly raw: string;

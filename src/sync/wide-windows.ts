@@ -109,11 +109,11 @@ export function plannedIn(part: Asked, planned: readonly Asked[]): readonly Aske
 export const holds = (outer: Asked, inner: Asked): boolean =>
   inner.currency === outer.currency && isWithin(inner.window, outer.window);
 
-export const wideOf = (planned: readonly Window[], currency: string | null): WideWindow => ({
-  window: spanOf(planned),
-  currency,
-  planned,
-});
+/** The planned windows may come in any order: days taken over from an earlier request are planned after those of the lookback. */
+export function wideOf(windows: readonly Window[], currency: string | null): WideWindow {
+  const planned = [...windows].sort((a, b) => a.beginMs - b.beginMs);
+  return { window: spanOf(planned), currency, planned };
+}
 
 const spanOf = (planned: readonly Window[]): Window => ({
   beginMs: planned[0]!.beginMs,

@@ -1,7 +1,7 @@
 /** When a backfill has its end, and with which exit code. */
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { endBackfill } from '../../src/run/backfill/backfills.ts';
+import { endBackfill } from '../../src/run/backfill/end.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { NOW } from '../store/support.ts';
 import { emptyTables, freshDatabase } from '../support/database.ts';
@@ -18,6 +18,7 @@ async function begin(): Promise<number> {
     VALUES ('backfill', 'here', ${NOW}) RETURNING id`.execute(database.db);
   return rows[0]!.id;
 }
+const deps = () => ({ db: database.db, zone: 'UTC', now: () => NOW });
 const endOf = (id: number) =>
   database.db
     .selectFrom('run')
@@ -36,8 +37,8 @@ test.each([
     for (const code of codes)
       await sql`INSERT INTO task (kind, number, run_id, merchant_no, from_day, to_day, state, exit_code)
       VALUES ('backfill', 1, ${id}, 'M1', '2026-01-01', '2026-01-31', 'ended', ${code})`.execute(database.db);
-    expect(await endBackfill(database.db, id, NOW)).toBe(true);
+    expect(await endBackfill(deps(), id)).toBe(true);
     expect(await endOf(id)).toEqual({ exitCode, notes });
-    expect(await endBackfill(database.db, id, NOW)).toBe(false);
+    expect(await endBackfill(deps(), id)).toBe(false);
   },
 );

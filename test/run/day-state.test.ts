@@ -21,7 +21,7 @@ type DayFact = AccountFacts['days'] extends ReadonlyMap<string, infer Fact> ? Fa
 /** Read from 2026-03-01 to 2026-03-08, with entries since 2026-03-03. */
 const FACTS: AccountFacts = {
   account: { merchantNo: 'M1', currency: 'USD' },
-  ...{ firstDay: '2026-03-03', firstOpening: '0.00', days: new Map() },
+  ...{ firstDay: '2026-03-03', firstOpening: '0.00', lastBefore: null, days: new Map() },
   ...{ changed: new Set(), revised: new Set(), openBreaks: [], unreadable: [], acknowledged: [] },
   certified: [window('2026-03-01', '2026-03-08')],
 };

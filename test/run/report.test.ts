@@ -53,6 +53,7 @@ const withheld = (cause: WithheldDay['cause']): PublishOutcome => ({
   withheld: [{ account: { merchantNo: 'M1', currency: 'USD' }, day: '2026-03-05', cause, why: 'the reason' }],
   unlinked: [],
   foreign: [],
+  readableNow: [],
 });
 /** The verdict on run 7, with the sentences of its reasons. */
 function verdict(

@@ -1,6 +1,7 @@
 /**
  * The law of green, read from tables and published files alone: the days proven since an account's first are its days with
- * figures, and its days with a current statement, whose rows are the stored entries.
+ * figures, and its days with a current statement, whose rows are the stored entries. A day that is proven behind days that are not counts
+ * as well: what is withheld of it, a run has to name.
  */
 import { sql, type Kysely } from 'kysely';
 import type { DB } from '../../src/store/engine/schema.ts';
@@ -57,10 +58,11 @@ export async function differencesFromLaw(asked: LawAsked): Promise<Differences> 
     const withFigures = new Set(of(figured).map(({ day }) => day));
     const current = new Map(of(published).map((one) => [one.day, one]));
     const days = [...entriesOn.keys(), ...withFigures, ...current.keys()].sort();
-    let known = false;
+    let begun = false;
     for (let day = days[0]!; beginOf(nextDay(day)) <= nowMs; day = nextDay(day)) {
       const isCovered = covers(currency, { beginMs: beginOf(day), endMs: beginOf(nextDay(day)) - 1 });
-      known = isCovered && (known || entriesOn.has(day) || withFigures.has(day) || current.has(day));
+      begun ||= entriesOn.has(day) || withFigures.has(day) || current.has(day);
+      const known = isCovered && begun;
       const name = `${currency} ${day}`;
       if (known && !withFigures.has(day)) figures.push(`${name} is proven and has no figures`);
       const statement = current.get(day);

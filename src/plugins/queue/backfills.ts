@@ -1,5 +1,5 @@
 /** Backfills on the queue: the jobs of their merchants, and the slices that one job does. */
-import { endBackfills } from '../../run/backfill/backfills.ts';
+import { endBackfills } from '../../run/backfill/end.ts';
 import type { SliceWorker } from '../../run/backfill/slice-worker.ts';
 import { openPart, partsToDo } from '../../run/backfill/tasks.ts';
 import { EXIT, mostSevere, type ExitCode } from '../../run/verdict/exit-codes.ts';
@@ -14,10 +14,13 @@ const QUEUED_MAX = 1_000;
  * Puts merchants with slices to do on the lane of backfills, those left out that are on it. Any process may call it, as
  * often as it likes. Returns how many it put there.
  */
-export async function enqueueBackfills(queue: Queue, now: Date): Promise<number> {
+export async function enqueueBackfills(
+  queue: Queue,
+  { now, zone }: { readonly now: () => Date; readonly zone: string },
+): Promise<number> {
   const { db } = queue;
-  await endBackfills(db, now);
-  const parts = await partsToDo(db, { now, limit: QUEUED_MAX });
+  await endBackfills({ db, now, zone });
+  const parts = await partsToDo(db, { now: now(), limit: QUEUED_MAX });
   if (parts.length === 0) return 0;
   const runOf = new Map(parts.toReversed().map(({ merchantNo, runId }) => [merchantNo, runId]));
   const merchants = [...new Set(parts.map(({ merchantNo }) => merchantNo))];

@@ -1,7 +1,7 @@
 /** The end of a run that workers did, which is made of the ends of its tasks. */
 import { firstNamed } from '../../ledger/text.ts';
 import { checkedBy, isNightlyRun, STAGES, type RunDeps } from '../../run/active-run.ts';
-import { endBackfill } from '../../run/backfill/backfills.ts';
+import { endBackfill } from '../../run/backfill/end.ts';
 import { taskEndOf } from '../../run/merchant-ends.ts';
 import { merchantFigures, zeroFigures } from '../../run/report.ts';
 import { ON_TRUST, recordEnd } from '../../run/run-end.ts';
@@ -87,7 +87,7 @@ export async function finishWaitingRuns(deps: FinishDeps): Promise<number[]> {
   }
   const finished: number[] = [];
   for (const { id, isQueued } of await runsToFinish(db)) {
-    const isFinished = isQueued ? await finishQueuedRun(id, deps) : await endBackfill(db, id, now());
+    const isFinished = isQueued ? await finishQueuedRun(id, deps) : await endBackfill(deps, id);
     if (isFinished) finished.push(id);
   }
   return finished;

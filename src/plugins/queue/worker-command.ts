@@ -78,7 +78,7 @@ async function workOnQueue(
       },
       endAbandoned: async () => {
         for (const run of await finishWaitingRuns(deps)) log.info({ run }, 'run ended');
-        await enqueueBackfills(queue, app.now());
+        await enqueueBackfills(queue, { now: app.now, zone: app.settings.platform.timeZone });
       },
       onEnd: (end) => logEnd(log, end),
       onProblem,

@@ -2,10 +2,8 @@
 import type { Kysely, Transaction } from 'kysely';
 import { addDays, dayOf, daysFromTo, dayWindow } from '../../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../../ledger/entry.ts';
-import { counted } from '../../ledger/text.ts';
 import type { DB } from '../../store/engine/schema.ts';
 import { finishOpenRun, startRun } from '../../store/runs.ts';
-import { runsToFinish } from '../../store/tasks.ts';
 import type { RunDeps, RunRequest } from '../active-run.ts';
 import type { DayRange } from '../range.ts';
 import { EXIT, UsageError, type ExitCode } from '../verdict/exit-codes.ts';
@@ -77,18 +75,6 @@ export async function recordLongRun(
   const merchants = request.merchants.map(({ merchantNo }) => merchantNo);
   await recordBackfill(db, { from, to: to < yesterday ? to : yesterday, merchants, runId, now });
   return to > yesterday ? { from: today, to } : null;
-}
-
-/** Ends the runs of backfills of which nothing is left. A long `run` that came to its own end keeps that. */
-export async function endBackfills(db: Kysely<DB>, now: Date): Promise<void> {
-  for (const { id, isQueued } of await runsToFinish(db)) if (!isQueued) await endBackfill(db, id, now);
-}
-
-export async function endBackfill(db: Kysely<DB>, runId: number, now: Date): Promise<boolean> {
-  const { needPerson, ...totals } = await sliceTotals(db, runId);
-  const note = `${counted(needPerson, 'slice needs', 'slices need')} attention: the nightly run lists the open items`;
-  const [exitCode, notes] = needPerson === 0 ? [EXIT.done, []] : [EXIT.needsPerson, [note]];
-  return finishOpenRun(db, runId, { exitCode, figures: { ...totals, notes, interrupted: false }, now });
 }
 
 /** Cancels an open backfill, and ends its run with 4. False if no open backfill has the number. */

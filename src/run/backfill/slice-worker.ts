@@ -14,7 +14,8 @@ import { RunMemory, workOnStages } from '../recorded-run.ts';
 import { sideBySide } from '../side-by-side.ts';
 import { noticeShared } from '../stages/notice-stage.ts';
 import { UsageError, type ExitCode } from '../verdict/exit-codes.ts';
-import { endBackfills, sliceFrom } from './backfills.ts';
+import { sliceFrom } from './backfills.ts';
+import { endBackfills } from './end.ts';
 import { storeIfDone } from './slices.ts';
 import { leaveOut, openPart, partsToDo, putOff, type OpenPart } from './tasks.ts';
 
@@ -86,7 +87,7 @@ export class SliceWorker {
       return first;
     });
     if (part === undefined) {
-      await endBackfills(database.db, now());
+      await endBackfills(runDeps(this.#app, signal));
       return null;
     }
     try {
@@ -122,7 +123,6 @@ export class SliceWorker {
    * merchant.
    */
   async doSlice(part: OpenPart, signal: AbortSignal): Promise<SliceEnd> {
-    const { db } = this.#app.database;
     const deps = { ...runDeps(this.#app, signal), ...this.#change };
     const ended = await underLeases([part.merchantNo], deps, (held) =>
       this.#sliceUnderLease(part, { ...deps, signal: held.signal }, held).catch((error: unknown) => {
@@ -132,7 +132,7 @@ export class SliceWorker {
       }),
     );
     const end = endOf(part, ended);
-    if (ended.outcome === 'left-out' || end.to === part.toDay) await endBackfills(db, this.#app.now());
+    if (ended.outcome === 'left-out' || end.to === part.toDay) await endBackfills(deps);
     return end;
   }
 

@@ -271,6 +271,18 @@ export async function recentSlices(db: Kysely<DB>, backfillId: number): Promise<
   return rows[0]!;
 }
 
+export async function merchantsOfBackfill(db: Kysely<DB>, runId: number): Promise<string[]> {
+  const rows = await db
+    .selectFrom('task')
+    .select('merchant_no')
+    .distinct()
+    .where('run_id', '=', runId)
+    .where('kind', '=', 'backfill')
+    .orderBy('merchant_no')
+    .execute();
+  return rows.map((row) => row.merchant_no);
+}
+
 export interface SliceTotals {
   /** The backfill's number; null if the run has none. */
   readonly backfill: number | null;

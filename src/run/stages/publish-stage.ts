@@ -2,11 +2,13 @@
 import { repairCloses } from '../../months/files.ts';
 import { accountsOf } from '../../ledger/account-filter.ts';
 import { addDays, dayOf, dayWindow } from '../../ledger/business-day.ts';
-import type { Account, BusinessDay, Window } from '../../ledger/entry.ts';
+import type { Account, BusinessDay } from '../../ledger/entry.ts';
 import { covers } from '../../ledger/window.ts';
 import { NOTHING_REPAIRED, repairFiles } from '../../statements/repair-files.ts';
 import { publishDays, type PublishReport } from '../../statements/publish.ts';
 import type { ForeignManifest } from '../../statements/publish-options.ts';
+import type { AccountOnDay } from '../../store/statements/due-days.ts';
+import { daysReadableNow } from '../../store/quarantine.ts';
 import { publishedSpan } from '../../store/statements/stored-files.ts';
 import type { DayRange } from '../range.ts';
 import { type MerchantOutcome, accountDayKey, NOTHING_PUBLISHED } from '../report.ts';
@@ -28,7 +30,7 @@ export async function publishStage(work: MerchantWork, outcome: MerchantOutcome)
   const accounts = accountsOf(merchantNo, request.currencies);
   const report = await publishDays({
     ...options,
-    comesLate: lateDays(outcome, days.knownBefore, deps.zone),
+    comesLate: await lateDays(work, outcome),
     accounts,
     likelyDue: days,
     ...(request.command === 'publish' && request.range !== null
@@ -38,9 +40,10 @@ export async function publishStage(work: MerchantWork, outcome: MerchantOutcome)
     // months that no one asked for is normal there.
     ...(request.range === null ? {} : { answersFor: { ...accounts, from: days.from, to: days.to } }),
     onProgress: (progress) => deps.onProgress({ stage: 'publish', merchantNo, ...progress }),
-    onDay: (soFar) => (outcome.publish = { ...soFar, ...NOTHING_REPAIRED, foreign }),
+    onDay: (soFar) => (outcome.publish = { ...NOTHING_PUBLISHED, ...soFar, foreign }),
   });
-  outcome.publish = { ...report, ...NOTHING_REPAIRED, foreign };
+  const readableNow = await firstReadable(work, outcome, report);
+  outcome.publish = { ...report, ...NOTHING_REPAIRED, readableNow, foreign };
   const compared =
     request.repairs === true
       ? ((await publishedSpan(deps.db, merchantNo, request.range)) ?? days)
@@ -49,21 +52,54 @@ export async function publishStage(work: MerchantWork, outcome: MerchantOutcome)
   const repair = await repairFiles({
     ...{ ...options, ...span },
     readsAll: request.repairs ?? false,
-    onFile: (soFar) => (outcome.publish = { ...report, ...soFar, foreign }),
+    onFile: (soFar) => (outcome.publish = { ...report, ...soFar, readableNow, foreign }),
   });
   const closes = request.repairs === true ? await repairCloses({ ...options, ...span }) : [];
-  outcome.publish = { ...report, ...repair, repaired: [...repair.repaired, ...closes], foreign };
+  const repaired = [...repair.repaired, ...closes];
+  outcome.publish = { ...report, ...repair, repaired, readableNow, foreign };
 }
 
-/** Days on which this run found the first entries, although they had been proven before to hold none. */
-function lateDays({ reconcile }: MerchantOutcome, knownBefore: readonly Window[], zone: string) {
-  const found = new Set(
-    reconcile?.daysChanged
-      .filter(({ oldClosing, entries }) => oldClosing === null && entries > 0)
-      .map(accountDayKey),
+/**
+ * Days on which this run found the first entries, although they had been proven before to hold none. Of a day whose entries could not be
+ * read before, the platform had stated them.
+ */
+async function lateDays(work: MerchantWork, { reconcile }: MerchantOutcome) {
+  const { knownBefore } = work.days;
+  const { zone } = work.deps;
+  const found = (reconcile?.daysChanged ?? [])
+    .filter(({ oldClosing, entries }) => oldClosing === null && entries > 0)
+    .filter(({ day }) => covers(knownBefore, dayWindow(day, zone)));
+  const readable = new Set((await readableNowOf(work, found)).map(accountDayKey));
+  const late = new Set(found.map(accountDayKey).filter((key) => !readable.has(key)));
+  return (account: Account, day: BusinessDay): boolean => late.has(accountDayKey({ account, day }));
+}
+
+/** Of these account days, those whose entries could not be read before and are readable now. */
+async function readableNowOf<Day extends AccountOnDay>(
+  { deps, merchantNo }: MerchantWork,
+  days: readonly Day[],
+): Promise<Day[]> {
+  if (days.length === 0) return [];
+  const asked = [...new Set(days.map(({ day }) => day))];
+  const windows = asked.map((day) => ({ day, window: dayWindow(day, deps.zone) }));
+  const found = await daysReadableNow(deps.db, merchantNo, windows);
+  return days.filter(({ account, day }) =>
+    found.some((one) => one.day === day && (one.currency ?? account.currency) === account.currency),
   );
-  return (account: Account, day: BusinessDay): boolean =>
-    found.has(accountDayKey({ account, day })) && covers(knownBefore, dayWindow(day, zone));
+}
+
+/** Days that are published for the first time, as their entries can be read now. Asks nothing where none was unreadable when the run began. */
+async function firstReadable(
+  work: MerchantWork,
+  { reconcile }: MerchantOutcome,
+  { published }: PublishReport,
+): Promise<readonly AccountOnDay[]> {
+  if (!work.known.hasUnreadable) return [];
+  const filled = new Set(
+    reconcile?.daysChanged.filter(({ entries }) => entries > 0).map((one) => accountDayKey(one)),
+  );
+  const first = published.filter((one) => one.revision === 1 && filled.has(accountDayKey(one)));
+  return (await readableNowOf(work, first)).map(({ account, day }) => ({ account, day }));
 }
 
 /** A day that is not over is included if it was asked for by date, to report that it is not over. */

@@ -89,7 +89,10 @@ export function reasonsOfHeld(days: readonly HeldDay[], zone: string): Reason[] 
 }
 
 const WORDS: Readonly<
-  Record<Discrepancy['what'], readonly [exitCode: ExitCode, what: string, command: string]>
+  Record<
+    Discrepancy['what'],
+    readonly [exitCode: ExitCode, what: string, command: 'run' | 'publish' | 'backfill' | 'quarantine']
+  >
 > = {
   'no-figures': [EXIT.incomplete, 'proven without figures', 'run'],
   'no-statement': [EXIT.incomplete, 'proven without an up-to-date statement', 'publish'],
@@ -99,20 +102,36 @@ const WORDS: Readonly<
     'published, and not proven any more: a later reading failed, or entries are absent',
     'run',
   ],
+  'no-opening': [
+    EXIT.needsPerson,
+    'proven to have no entries, and without a statement, as the balance before is not known',
+    'run',
+  ],
+  unreadable: [EXIT.needsPerson, 'without an up-to-date statement, as entries cannot be read', 'quarantine'],
 };
 
 export const exitCodeOfDiscrepancy = ({ what }: Discrepancy): ExitCode => WORDS[what][0];
 
-export function reasonOfDiscrepancy({ merchantNo, currency, what, days }: Discrepancy): Reason {
+export function reasonOfDiscrepancy({ merchantNo, currency, what, days, unread }: Discrepancy): Reason {
   const [exitCode, words, command] = WORDS[what];
-  const [from, to] = [days[0]!, days.at(-1)!];
+  const own = { from: days[0]!, to: days.at(-1)! };
+  const { from, to } = unread ?? own;
+  const since =
+    unread === undefined ? '' : `; ${spanName(unread)} ${from === to ? 'is' : 'are'} not read completely`;
   return {
     exitCode,
-    what: `${merchantNo} ${currency}: ${counted(days.length, 'day')} ${words}: ${spanName({ from, to })}`,
-    todo: `\`daybook ${command} --from ${from} --to ${to} --merchant ${shellWord(merchantNo)}\``,
+    what: `${merchantNo} ${currency}: ${counted(days.length, 'day')} ${words}: ${spanName(own)}${since}`,
+    todo:
+      command === 'quarantine'
+        ? CLEAR_UP_UNREADABLE
+        : `\`daybook ${command} --from ${from} --to ${to} --merchant ${shellWord(merchantNo)}\``,
     merchantNo,
   };
 }
+
+export const CLEAR_UP_UNREADABLE =
+  '`daybook quarantine` lists the entries: once the platform sends them readable, the next run publishes the day; ' +
+  'after `daybook quarantine acknowledge ID --note TEXT` it publishes the day without them';
 
 export const howToReadOrDisable = (merchantNo: string): string =>
   `give it its token with \`daybook merchants add --merchant-no ${shellWord(merchantNo)} --token-stdin\`; where it has left, ` +

@@ -37,6 +37,7 @@ import {
   reasonsOfRevised,
   reasonsOfForeign,
   reasonsOfLeftOut,
+  reasonsOfReadable,
   reasonsOfRepair,
 } from './published-reasons.ts';
 import type { OpenRange } from '../coverage.ts';
@@ -96,7 +97,11 @@ export function judge(
     ...reasonsOfLeftOut(outcome.publish?.leftOut ?? []),
     ...(outcome.publish === null
       ? []
-      : [...reasonsOfForeign(outcome.publish), ...reasonsOfRepair(outcome.publish)]),
+      : [
+          ...reasonsOfForeign(outcome.publish),
+          ...reasonsOfRepair(outcome.publish),
+          ...reasonsOfReadable(outcome.publish),
+        ]),
     ...reasonsOfOpenItems(outcome, standing, isCommon),
     ...standing.discrepancies.map(reasonOfDiscrepancy),
     ...reasonsOfNotices(standing.notices),

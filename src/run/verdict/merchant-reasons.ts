@@ -2,7 +2,8 @@
 import { counted, shellWord } from '../../ledger/text.ts';
 import { wallSpan } from '../../ledger/wall-time.ts';
 import type { WithheldDay } from '../../statements/publish.ts';
-import { EXIT, type Reason, ownExitCode, ownSentence, ofMerchant } from './exit-codes.ts';
+import { EXIT, type ExitCode, type Reason, ownExitCode, ownSentence, ofMerchant } from './exit-codes.ts';
+import { CLEAR_UP_UNREADABLE } from './finding-reasons.ts';
 import type { NotJoined } from '../known-ahead.ts';
 import { HOW_TO_PART_LEDGERS } from './notice-reasons.ts';
 import { sumOfSync, type SyncReport } from '../../sync/sync-report.ts';
@@ -132,11 +133,19 @@ export function reasonsOfClock(sync: readonly MerchantSync[], wereApart: boolean
 const firstOf = (all: readonly Reason[], rest: (more: number) => Reason, most = NAMED_EACH_MAX): Reason[] =>
   all.length <= most ? [...all] : [...all.slice(0, most), rest(all.length - most)];
 
-/** First the days that keep the run from being done, merchant by merchant; then days that are not over yet. */
-export function reasonsOfWithheld(withheld: readonly WithheldDay[]): Reason[] {
+/** The cause that needs a person, and no other run. */
+const isForPersonAlone = ({ cause }: WithheldDay): boolean => cause === 'unreadable';
+
+/**
+ * First the days that keep the run from being done, merchant by merchant; then days that wait for a person, and days that are not over yet.
+ * Days whose opening is not known are reported together, as a discrepancy of their account.
+ */
+export function reasonsOfWithheld(all: readonly WithheldDay[]): Reason[] {
   const isDone = ({ cause }: WithheldDay) => cause === 'not-over';
+  const withheld = all.filter(({ cause }) => cause !== 'no-opening');
+  const unreadable = withheld.filter(isForPersonAlone);
   const byMerchant = Map.groupBy(
-    withheld.filter((one) => !isDone(one)),
+    withheld.filter((one) => !isDone(one) && !isForPersonAlone(one)),
     ({ account }) => account.merchantNo,
   );
   return [
@@ -149,6 +158,16 @@ export function reasonsOfWithheld(withheld: readonly WithheldDay[]): Reason[] {
           'the run that corrects this publishes them',
         ),
         ...(days.every(({ cause }) => cause === 'shared') && { awaitsPerson: true }),
+      })),
+    ),
+    ...[...Map.groupBy(unreadable, ({ account }) => account.merchantNo)].flatMap(([merchantNo, days]) =>
+      firstOf(days.map(reasonOfWithheld), (more) => ({
+        ...ofMerchant(
+          EXIT.needsPerson,
+          merchantNo,
+          `${counted(more, 'more account day is', 'more account days are')} not published: entries cannot be read`,
+          CLEAR_UP_UNREADABLE,
+        ),
       })),
     ),
     ...withheld.filter(isDone).map(reasonOfWithheld),
@@ -168,11 +187,17 @@ function firstOfShared(days: readonly WithheldDay[]): WithheldDay[] {
 const TODO_BY_CAUSE: Readonly<Partial<Record<WithheldDay['cause'], string>>> = {
   'not-over': 'the next nightly run publishes it',
   shared: HOW_TO_PART_LEDGERS,
+  unreadable: CLEAR_UP_UNREADABLE,
+};
+
+const EXIT_BY_CAUSE: Readonly<Partial<Record<WithheldDay['cause'], ExitCode>>> = {
+  // A day that is not over is no failure: somebody asked for it on purpose.
+  'not-over': EXIT.done,
+  unreadable: EXIT.needsPerson,
 };
 
 const reasonOfWithheld = ({ account, day, cause, why }: WithheldDay): Reason => ({
-  // A day that is not over is no failure: somebody asked for it on purpose.
-  exitCode: cause === 'not-over' ? EXIT.done : EXIT.incomplete,
+  exitCode: EXIT_BY_CAUSE[cause] ?? EXIT.incomplete,
   what: `${account.merchantNo} ${account.currency} ${day} is not published: ${why}`,
   todo: TODO_BY_CAUSE[cause] ?? 'the run that corrects this publishes it',
   merchantNo: account.merchantNo,

@@ -99,6 +99,27 @@ function nameOf(revised: RevisedDay): string {
   return `${name} from r${oldRevision} to r${revision} (${revised.reason ?? 'entries changed'}${held})`;
 }
 
+/** Nothing that was published has changed: these days waited for their entries. */
+export function reasonsOfReadable({ readableNow }: Pick<PublishOutcome, 'readableNow'>): Reason[] {
+  const [first, ...others] = readableNow;
+  if (first === undefined) return [];
+  const days = others.length === 0 ? '1 day is' : `${readableNow.length} days are`;
+  const named = listed(
+    readableNow,
+    ({ account, day }) => `${account.merchantNo} ${account.currency} ${day}`,
+    NAMED_MAX,
+    '; ',
+  );
+  const entries = others.length === 0 ? 'its entries' : 'their entries';
+  return [
+    {
+      exitCode: EXIT.done,
+      what: `${days} published for the first time, as ${entries} can be read now: ${named}`,
+      todo: 'nothing to do',
+    },
+  ];
+}
+
 /** Most files that get a sentence. A complete bucket may be gone; the count covers all files. */
 const FILES_NAMED_MAX = 20;
 

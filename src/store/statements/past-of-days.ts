@@ -42,6 +42,8 @@ export interface PastOfDay {
   readonly proven: (currency: string) => Window[];
   /** How many entries of a currency came that may be of the day and cannot be read, acknowledged or not. */
   readonly unreadable: (currency: string) => number;
+  /** How many of these no one has acknowledged. */
+  readonly unreadableOpen: (currency: string) => number;
 }
 
 export interface NamedManifest {
@@ -57,6 +59,12 @@ export interface ChainedManifest extends NamedManifest {
 const askedOf = (days: readonly BusinessDay[], zone: string): DayAsked[] =>
   days.map((day) => ({ day, window: dayWindow(day, zone) }));
 
+interface UnreadableCount {
+  readonly currency: string | null;
+  readonly count: number;
+  readonly isOpen: boolean;
+}
+
 interface PastRow {
   readonly day: BusinessDay;
   readonly statements: StatementRow[] | null;
@@ -71,7 +79,7 @@ interface PastRow {
   readonly unchained: NamedManifest[] | null;
   readonly readings: (ReadSpan & CertificateRow)[] | null;
   readonly absent: (Span & { readonly currency: string })[] | null;
-  readonly unreadable: { readonly currency: string | null; readonly count: number }[] | null;
+  readonly unreadable: UnreadableCount[] | null;
 }
 
 /** By day. Each part is found by an index, whatever is stored of other days. */
@@ -136,7 +144,8 @@ function pastOfPart(merchantNo: ValueOrSql): RawBuilder<PastRow> {
       (SELECT jsonb_agg(DISTINCT jsonb_build_object('currency', currency, 'begin_ms', begin_ms, 'end_ms', end_ms))
        FROM absent_entry
        WHERE merchant_no = ${merchantNo} AND begin_ms <= part.end_ms AND end_ms >= part.begin_ms) AS absent,
-      (SELECT jsonb_agg(jsonb_build_object('currency', q.currency, 'count', occurrences))
+      (SELECT jsonb_agg(jsonb_build_object(
+         'currency', q.currency, 'count', occurrences, 'isOpen', acknowledged_at IS NULL))
        FROM quarantined_entry q
        WHERE merchant_no = ${merchantNo} AND released_at IS NULL
          AND span && int8range(part.begin_ms, part.end_ms, '[]')) AS unreadable
@@ -191,12 +200,19 @@ function pastOfDay(row: PastRow, unchained: readonly NamedManifest[], window: Wi
         window,
         currency,
       ),
-    unreadable: (currency) =>
-      (row.unreadable ?? [])
-        .filter((one) => one.currency === null || one.currency === currency)
-        .reduce((total, { count }) => total + count, 0),
+    unreadable: (currency) => countIn(row.unreadable, currency),
+    unreadableOpen: (currency) =>
+      countIn(
+        row.unreadable?.filter(({ isOpen }) => isOpen),
+        currency,
+      ),
   };
 }
+
+const countIn = (unreadable: readonly UnreadableCount[] | null | undefined, currency: string): number =>
+  (unreadable ?? [])
+    .filter((one) => one.currency === null || one.currency === currency)
+    .reduce((total, { count }) => total + count, 0);
 
 interface DayOfAccount {
   readonly currency: string;

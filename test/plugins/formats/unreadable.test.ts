@@ -1,6 +1,6 @@
 /**
- * A day with entries that could not be read: each file that finance takes away says so and none calls it proven, and a lost
- * file is made again with the same bytes, whatever became of those entries.
+ * A day with entries that could not be read, published once somebody had acknowledged them: each file that finance takes away says so and
+ * none calls it proven, and a lost file is made again with the same bytes, whatever became of those entries.
  */
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -21,6 +21,7 @@ let stage: Stage;
 let env: Env;
 let pages: ShownPages;
 let folder: string;
+let withheldMonth: string;
 beforeAll(async () => {
   stage = await openStage({
     scenario: scenario({
@@ -31,7 +32,13 @@ beforeAll(async () => {
   env = { ...envOf(stage), DAYBOOK_STATEMENT_FORMATS: 'csv,xlsx,camt053,mt940,pdf' };
   pages = await showPages(stage);
   folder = join(stage.app.settings.dataDir, 'statements', `merchant=${merchantNo}`, `date=${DAY}`);
-  await daybook(['run', '--from', '2026-02-01', '--to', DAY], env);
+  const run = () => daybook(['run', '--from', '2026-02-01', '--to', DAY], env);
+  await run();
+  withheldMonth = await monthPdf();
+  const entries = await stage.app.database.db.selectFrom('quarantined_entry').select('id').execute();
+  for (const { id } of entries)
+    await daybook(['quarantine', 'acknowledge', String(id), '--note', 'case 7', '--by', 'Ada'], env);
+  await run();
 });
 afterAll(async () => {
   await pages.close();
@@ -57,7 +64,7 @@ it('says so in the day’s PDF, camt.053, MT940, XLSX, summary and manifest', as
   expect(mt940).toContain(`continuous, breaks: 0, ${TOLD}`);
   const [summary] = (await readXlsx(await published(`${NAME}.xlsx`))).sheets;
   expect(summary!.rows.find(([name]) => name === 'unreadable')?.slice(0, 2)).toEqual(['unreadable', 2]);
-  const lines = (await published('summary.r1.csv')).toString().trimEnd().split('\r\n');
+  const lines = (await published('summary.r2.csv')).toString().trimEnd().split('\r\n');
   expect(lines.map((line) => line.split(',').at(-1))).toEqual(['unreadable', '0', '2']);
   const manifest = JSON.parse((await published('manifest.json')).toString()) as Manifest;
   expect(manifest.statements.map(({ currency, unreadable }) => [currency, unreadable])).toEqual([
@@ -67,12 +74,8 @@ it('says so in the day’s PDF, camt.053, MT940, XLSX, summary and manifest', as
 });
 
 it('is not proven in the PDF of its month, which says whether a person has acknowledged it', async () => {
-  const open = await monthPdf();
-  expect(open).toContain('Not complete: 1 account day (1 account) still open, listed below.');
-  expect(open).toMatch(/2026-02-28 \| 1 \| not all readable \| 2 /);
-  const entries = await stage.app.database.db.selectFrom('quarantined_entry').select('id').execute();
-  for (const { id } of entries)
-    await daybook(['quarantine', 'acknowledge', String(id), '--note', 'case 7', '--by', 'Ada'], env);
+  expect(withheldMonth).toContain('Not complete: 1 account day (1 account) still open, listed below.');
+  expect(withheldMonth).toContain('USD | 2026-02-28 | an entry of this day could not be read');
   const acknowledged = await monthPdf();
   expect(acknowledged).toContain(
     'Complete: every day is published, and a person has acknowledged each entry that could not be read. Entries that may be of 1 account day ' +
@@ -87,7 +90,7 @@ it('has the same bytes when it is made again, after its entries were acknowledge
     .set({ released_at: new Date('2026-03-01T00:00:00Z') })
     .execute();
   const names = ['xlsx', 'camt053.xml', 'mt940', 'pdf'].map((ending) => `${NAME}.${ending}`);
-  const files = [...names, 'summary.r1.csv', 'manifest.json'];
+  const files = [...names, 'summary.r2.csv', 'manifest.json'];
   const before = await Promise.all(files.map(published));
   for (const file of files) await rm(join(folder, file));
   const repaired = await daybook(['publish', '--repair', '--from', DAY, '--to', DAY], env);

@@ -12,7 +12,7 @@ import type { LedgerReader } from '../../../src/platform/ledger-reader.ts';
 import { backfillStatuses, beginBackfill } from '../../../src/run/backfill/backfills.ts';
 import { SliceWorker } from '../../../src/run/backfill/slice-worker.ts';
 import { addMerchant } from '../../../src/store/merchants.ts';
-import { MERCHANT, NIGHT, openStage, OTHER, scenario, type Stage } from '../../support/stage.ts';
+import { MERCHANT, NIGHT, openStage, OTHER, scenario, ZONE, type Stage } from '../../support/stage.ts';
 
 /** A hundred days, which are four slices. */
 const LONG = { from: '2025-11-26', to: '2026-03-05' };
@@ -45,8 +45,8 @@ test('workers get one job for each merchant, however often they ask, and do all 
   await open();
   await begin([MERCHANT.merchantNo, OTHER.merchantNo]);
   await begin(NUMBERS, { from: LONG.from, to: '2025-12-01' });
-  expect(await enqueueBackfills(queue, stage.app.now())).toBe(2);
-  expect(await enqueueBackfills(queue, stage.app.now())).toBe(0);
+  expect(await enqueueBackfills(queue, { now: stage.app.now, zone: ZONE })).toBe(2);
+  expect(await enqueueBackfills(queue, { now: stage.app.now, zone: ZONE })).toBe(0);
   const { signal } = new AbortController();
   const slices = slicesOf(signal);
   await keepWorking(queue, {
@@ -60,7 +60,7 @@ test('workers get one job for each merchant, however often they ask, and do all 
   });
   expect(await backfillStatuses(queue.db)).toMatchObject([{ daysDone: 0 }, { daysDone: 200, daysLeft: 0 }]);
   // The merchant's other backfill follows.
-  expect(await enqueueBackfills(queue, stage.app.now())).toBe(1);
+  expect(await enqueueBackfills(queue, { now: stage.app.now, zone: ZONE })).toBe(1);
 });
 
 test('workers end a job between two slices where one of the night waits', async () => {
@@ -74,5 +74,5 @@ test('workers end a job between two slices where one of the night waits', async 
   const failing: LedgerReader = { page: () => Promise.reject(new Error('made up')) };
   expect(await doSlices(job, slicesOf(signal, failing))).toBe(4);
   // It is not put on the queue before its pause is over.
-  expect(await enqueueBackfills(queue, stage.app.now())).toBe(0);
+  expect(await enqueueBackfills(queue, { now: stage.app.now, zone: ZONE })).toBe(0);
 });
