@@ -1,6 +1,6 @@
 /** Chains some days of an account together. Entries come as a stream: memory holds a batch, however large a day is. */
 import { foldDays, type ChainedDay, type DayFold } from '../ledger/chain/account-days.ts';
-import { dayWindow } from '../ledger/business-day.ts';
+import { dayWindow, shownDay } from '../ledger/business-day.ts';
 import { createChain, type Chain } from '../ledger/chain/chain.ts';
 import type { ChainEntry, ChainStep } from '../ledger/chain/chain-link.ts';
 import type { Account, BusinessDay, ContinuityBreak } from '../ledger/entry.ts';
@@ -57,7 +57,7 @@ export async function chainDays(options: ChainDaysOptions): Promise<ChainedDays>
         if (taken === null) restarted = day;
         chaining = begin(taken, options);
       }
-      folded.push(...chaining.fold.push(chaining.chain.push(entries)));
+      folded.push(...chaining.fold.push(chaining.chain.push(entries, day)));
     }
     const isSettled = chaining?.chain.isSettledAt(dayWindow(day, zone).endMs + 1) === true;
     undecided = isSettled ? [...undecided, day] : [];
@@ -130,9 +130,9 @@ function passedOn(
   };
 }
 
-/** Throws where an entry is of another day: it was stored with another time zone than it is read with now. */
+/** Throws where an entry has another date than the clock shows at its instant: it was stored with another time zone than it is read with now. */
 function assertOfDay(account: Account, day: BusinessDay, first: ChainEntry, zone: string): void {
-  if (first.bookedAt.startsWith(day)) return;
+  if (first.bookedAt.startsWith(shownDay(first.bookedMs, zone))) return;
   throw new Error(
     `${nameOf(account, day)}: entry ${first.batchNo} is booked at ${first.bookedAt}, another day; it was read with ` +
       `another time zone than ${zone}.`,
@@ -222,7 +222,7 @@ export async function decisionOf({
       const known = { balance: before.closing, others: otherClosings };
       const start = { ...known, batchNo: lastBatchNo, bookedMs: lastBookedMs };
       chain ??= createChain({ clockToleranceS, start });
-      take(chain.push(entries));
+      take(chain.push(entries, day));
     }
   }
   if (chain === null) return nothing;

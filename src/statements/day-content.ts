@@ -183,7 +183,7 @@ async function* rowsOf(
     const batches = own === undefined ? readAccount(db, account, dayWindow(chained.day, zone)) : [own];
     for await (const entries of batches) {
       signal.throwIfAborted();
-      const rows = rowsIn(chain.push(entries));
+      const rows = rowsIn(chain.push(entries, chained.day));
       if (rows.length > 0) yield rows;
     }
   }

@@ -5,7 +5,7 @@ import { metered, type Digest } from '../objects/object-store.ts';
 import { CSV } from './formats/csv.ts';
 import { UnreadableRows, type RowCells, type StatementReader, columnsOf } from './formats/format.ts';
 import { counted } from '../ledger/text.ts';
-import { dayWindow, instantsOf, isTimeZone } from '../ledger/business-day.ts';
+import { dayOf, dayWindow, instantsOf, isTimeZone } from '../ledger/business-day.ts';
 import type { ManifestStatement } from './manifest.ts';
 
 interface RowAmounts {
@@ -164,7 +164,7 @@ export function checkRows(
     const other = seen(batchNo);
     if (other !== null) say(`line ${line}: ${batchNo} is in the current statement of ${other} too`);
     if (currency !== statement.currency) say(`line ${line}: ${batchNo} is in ${currency || 'no currency'}`);
-    if (!BOOKED_AT.test(bookedAt) || bookedAt.slice(0, 10) !== day)
+    if (!BOOKED_AT.test(bookedAt) || (bookedAt.slice(0, 10) !== day && !isOn(bookedAt, day, zone)))
       say(`line ${line}: ${batchNo} is booked at '${bookedAt}', not on ${day}`);
     if (isPlain(amounts)) balances.take({ batchNo, bookedAt, ...amounts }, line);
     else say(`line ${line}: ${batchNo} needs one plain amount and a balance`);
@@ -189,6 +189,10 @@ export function checkRows(
     },
   };
 }
+
+/** Where the clock is set back over midnight, a day has times with the date of the day after it. */
+const isOn = (bookedAt: string, day: string, zone: string): boolean =>
+  instantsOf(bookedAt, zone).some((ms) => dayOf(ms, zone) === day);
 
 type Say = (problem: string) => void;
 

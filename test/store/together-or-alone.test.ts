@@ -180,7 +180,7 @@ function questionsOf(db: Db, merchantNo: string, made: Merchant, runId: number) 
   const inOrder = <Item>(items: readonly Item[]) =>
     items.toSorted((a, b) => (String(a) < String(b) ? -1 : 1));
   return {
-    daysToChain: () => daysToChain(db, { merchantNo, currencies, days, within: ALL }),
+    daysToChain: () => daysToChain(db, { merchantNo, currencies, zone: 'UTC', days, within: ALL }),
     countByFigures: () => countByFigures(db, merchantNo, { from: FROM, to: TO }, ALL),
     countStored: () => countStored(db, merchantNo, ALL, currency),
     storedIn: () => storedIn(db, merchantNo, ALL),
