@@ -941,6 +941,10 @@ export interface ContinuityBreak {
    */
   note: string | null;
   /**
+   * How often in a row its span was read again without a change. From two on it is read again weekly.
+   */
+  readings_unchanged: Generated<number>;
+  /**
    * The run that found it. Null where none is on record.
    */
   run_id: number | null;
@@ -2176,6 +2180,10 @@ export interface Task {
    * The process that did it, as host:pid:boot.
    */
   holder: string | null;
+  /**
+   * Of a merchant in a run that workers do: it has no job of its own, as its job of an earlier run was still on the queue. It ends with that job, or gets one of its own after it.
+   */
+  joins: Generated<boolean>;
   /**
    * run, range, backfill, read or publish.
    */
