@@ -20,6 +20,8 @@ export interface ChainDaysOptions {
   /** The balance that the days close on if their entries leave several; `isCertain` if it was decided. */
   readonly closing?: { readonly balance: string; readonly isCertain: boolean } | undefined;
   readonly read: (day: BusinessDay) => AsyncIterable<readonly ChainEntry[]>;
+  /** The closing of the day before that day by a statement that was adopted and not read; undefined where there is none. */
+  readonly adoptedClosing?: (day: BusinessDay) => string | undefined;
   readonly zone: string;
   readonly clockToleranceS: number;
   /** Null where no list knows the currency. */
@@ -44,6 +46,8 @@ export async function chainDays(options: ChainDaysOptions): Promise<ChainedDays>
   let undecided: BusinessDay[] = [];
   let chaining = null as Chaining | null;
   let restarted: BusinessDay | null = null;
+  /** What the first day opens on if its entries allow it: no figures come before it, and an adopted statement does. */
+  let adopted: string | undefined;
 
   for (const day of options.days) {
     for await (const entries of options.read(day)) {
@@ -55,7 +59,8 @@ export async function chainDays(options: ChainDaysOptions): Promise<ChainedDays>
         const taken =
           before?.lastBookedMs != null && (await options.joins(before, first.bookedMs)) ? before : null;
         if (taken === null) restarted = day;
-        chaining = begin(taken, options);
+        if (before === undefined) adopted = options.adoptedClosing?.(day);
+        chaining = begin(taken, options, adopted);
       }
       folded.push(...chaining.fold.push(chaining.chain.push(entries, day)));
     }
@@ -80,8 +85,10 @@ export async function chainDays(options: ChainDaysOptions): Promise<ChainedDays>
       continue;
     }
     const isOrderFinal = own.isOrderFinal && settled.has(day);
-    const made = { ...own, currency: account.currency, isOrderFinal, restarted: restarted === day };
-    assertFoots(account, made, made.restarted ? undefined : previous);
+    const isDerived =
+      restarted === day && !(adopted !== undefined && compareAmounts(adopted, own.opening) === 0);
+    const made = { ...own, currency: account.currency, isOrderFinal, restarted: isDerived };
+    assertFoots(account, made, restarted === day ? undefined : previous);
     figures.push(made);
   }
   const ends = options.closing?.isCertain === true ? [] : (chaining?.chain.otherClosings() ?? []);
@@ -98,12 +105,13 @@ interface Chaining {
 const begin = (
   from: DayFigures | null,
   { clockToleranceS, minorUnits, closing }: ChainDaysOptions,
+  adopted: string | undefined,
 ): Chaining => ({
   fold: foldDays({ opening: from?.closing ?? null, minorUnits }),
   chain: createChain({
     clockToleranceS,
     // Where nothing came before, an account opens on zero, if its entries allow it.
-    preferred: { opening: from === null ? '0' : null, closing: closing?.balance ?? null },
+    preferred: { opening: from === null ? (adopted ?? '0') : null, closing: closing?.balance ?? null },
     start: from && { balance: from.closing, batchNo: from.lastBatchNo, bookedMs: from.lastBookedMs! },
   }),
 });

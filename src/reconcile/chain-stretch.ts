@@ -1,5 +1,6 @@
 /** Chains a day together with the days around it that its order of entries depends on, and with no others. */
 import { daysChainedBefore } from '../ledger/chain/days-together.ts';
+import { dayBefore } from '../ledger/business-day.ts';
 import { sameFigures } from '../ledger/chain/figures.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { Currencies } from '../ledger/money.ts';
@@ -98,6 +99,8 @@ async function chainTogether(
     ...optionsOf(options),
     ...{ account, days, isBrokenAfter, closing, zone, signal },
     before: before ?? (await known.before(days[0]!)),
+    adoptedClosing: (day) =>
+      options.read?.statements.find((one) => one.day === dayBefore(day, zone))?.closing,
     minorUnits: options.currencies.minorUnits(account.currency),
   });
 }

@@ -143,6 +143,9 @@ export class StatementMisfit extends Error {
   override readonly name = 'StatementMisfit';
 }
 
+/** This database has not read the day: its statement was adopted. */
+export class NoFigures extends StatementMisfit {}
+
 /**
  * The CSV of an account day in chain order. Entries are chained over just the days whose entries trade places with
  * this one's, so that the bytes depend on nothing else. Throws `StatementMisfit`, at the end at the latest, where the
@@ -156,7 +159,7 @@ export async function* dayContent(
 ): AsyncGenerator<Uint8Array> {
   const { columns = STATEMENT_COLUMNS } = options;
   const together = options.held?.together(account, day) ?? (await daysTogether(options.db, account, day));
-  if (together === null) throw new StatementMisfit(`${nameOf(account, day)} has no figures to publish`);
+  if (together === null) throw new NoFigures(`${nameOf(account, day)} has no figures to publish`);
   const rows = rowsOf(account, day, together, { ...options, columns });
   yield* CSV.write({ columns, rows });
 }
@@ -170,7 +173,7 @@ async function* rowsOf(
   const { db, zone, clockToleranceS, signal, columns, held } = options;
   const start = startOf(together);
   const [first, last] = [together.days[0]!, together.days.at(-1)!];
-  const preferred = { opening: first.restarted ? first.opening : null, closing: last.closing };
+  const preferred = { opening: start === null ? first.opening : null, closing: last.closing };
   const chain = createChain<LedgerEntry>({ clockToleranceS, start, preferred });
   const check = checkSteps(account, day, start?.balance ?? null);
   const rowsIn = (steps: readonly ChainStep<LedgerEntry>[]): RowCells[] => {
