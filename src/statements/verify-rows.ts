@@ -135,7 +135,7 @@ const MIDNIGHT_MS = 60_000;
 type StatedRows = Sums &
   Pick<
     ManifestStatement,
-    'currency' | 'opening' | 'closing' | 'verdict' | 'breaks' | 'breaksAfter' | 'columns'
+    'currency' | 'opening' | 'closing' | 'verdict' | 'breaks' | 'breaksAfter' | 'columns' | 'overMidnight'
   >;
 
 export interface RowCheck {
@@ -231,6 +231,8 @@ function checkBalances(
   let jumped = '0';
   let openPlaces = 0;
   let nearMidnight = false;
+  /** Where a row does not start from the balance before it, breaks included. */
+  let places = 0;
 
   const takeJump = (batchNo: string, before: string, line: number): void => {
     jumps += 1;
@@ -243,17 +245,35 @@ function checkBalances(
     take: (row, line) => {
       const before = sums.take(row);
       const near = isNearMidnight(row.bookedAt);
-      if (statement.verdict !== 'continuous' && (near || nearMidnight)) openPlaces += 1;
-      else if (compareAmounts(before, reached) !== 0) takeJump(row.batchNo, before, line);
+      const jumps = compareAmounts(before, reached) !== 0;
+      if (jumps) places += 1;
+      const mayCross = near || nearMidnight || statement.overMidnight !== undefined;
+      if (statement.verdict !== 'continuous' && mayCross) openPlaces += 1;
+      else if (jumps) takeJump(row.batchNo, before, line);
       nearMidnight = near;
       reached = row.balance;
     },
     end: () => {
       const found = sums.end();
       compareSums(found, statement, say);
+      if (statement.breaks === 0 && jumps === 0) comparePlaces(places, reached, statement, say);
       compareBreaks({ jumps, jumped, openPlaces }, found, statement, say);
     },
   };
+}
+
+/** Without breaks, the rows lead from the opening to the closing but for what the manifest says of midnight. */
+function comparePlaces(before: number, last: string, { closing, overMidnight }: StatedRows, say: Say): void {
+  const isClosed = compareAmounts(last, closing) === 0;
+  const places = before + Number(!isClosed);
+  const said = overMidnight?.places ?? 0;
+  if (places !== said)
+    say(
+      `its rows do not lead on from the opening to the closing at ${counted(places, 'place')}, the manifest says ` +
+        `${counted(said, 'place')} (overMidnight)`,
+    );
+  const saidLast = overMidnight?.lastBalance ?? closing;
+  if (compareAmounts(last, saidLast) !== 0) compare('the balance after the last row', last, saidLast, say);
 }
 
 function compare(what: string, found: string, said: string, say: Say): void {

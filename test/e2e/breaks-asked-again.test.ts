@@ -16,7 +16,11 @@ const all = entriesOfAmounts('USD', [
     `${FIRST} ${String(Math.floor(nth / 3) + 1).padStart(2, '0')}:${String((nth % 3) * 20).padStart(2, '0')}:00`,
     100 + nth,
   ]),
-  ...Array.from({ length: 24 }, (_, nth): [string, string, number] => [`B-${nth}`, `${dayAt(nth + 1)} 10:00:00`, 7]),
+  ...Array.from({ length: 24 }, (_, nth): [string, string, number] => [
+    `B-${nth}`,
+    `${dayAt(nth + 1)} 10:00:00`,
+    7,
+  ]),
 ]);
 const isMissing = (batchNo: string): boolean => batchNo.startsWith('A') && Number(batchNo.slice(2)) % 3 === 1;
 const shown = all.filter(({ batchNo }) => !isMissing(batchNo));
@@ -47,7 +51,9 @@ test('open breaks are asked about in two nights, then weekly, and heal in the ni
 });
 
 test('a span whose reading changes something is asked about in two more nights', async () => {
-  stage = await openPlainStage(shown, nightAfter(0), { env: { DAYBOOK_RESWEEP_DAYS: '0', DAYBOOK_CHECKS: 'none' } });
+  stage = await openPlainStage(shown, nightAfter(0), {
+    env: { DAYBOOK_RESWEEP_DAYS: '0', DAYBOOK_CHECKS: 'none' },
+  });
   await readAgain(0, 0);
   stage.entries = shown.map((entry) => (entry.batchNo === 'A-2' ? { ...entry, busiType: '09' } : entry));
   const [second, third, fourth, fifth] = await readAgain(1, 4);

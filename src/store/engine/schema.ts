@@ -1988,6 +1988,10 @@ export interface Statement {
    */
   debit_total: string;
   /**
+   * The balance after its last row, where that is not the closing for this reason. Null elsewhere.
+   */
+  last_balance: string | null;
+  /**
    * The platform's number of the merchant.
    */
   merchant_no: string;
@@ -2003,6 +2007,10 @@ export interface Statement {
    * Other balances that the day might as well close on when it was published, joined by commas; empty where its closing was certain.
    */
   other_closings: Generated<string>;
+  /**
+   * At how many places its rows do not lead on to each other, from its opening or to its closing, as entries of a neighbouring day lie there in the order of the balance chain.
+   */
+  over_midnight: Generated<number>;
   /**
    * When it was published.
    */

@@ -37,7 +37,9 @@ const put = async (merchants: readonly string[], slot: string, more: object = {}
 /** A worker ends the merchant's job of this run, which it took at `begunAt`. */
 const end = async (runId: number, merchantNo: string, begunAt: Date): Promise<void> => {
   const figures = { inserted: 5, reasons: [] };
-  const ends = [{ merchantNo, exitCode: 0, reads: true, figures }] as unknown as Parameters<typeof endTasks>[1];
+  const ends = [{ merchantNo, exitCode: 0, reads: true, figures }] as unknown as Parameters<
+    typeof endTasks
+  >[1];
   await endTasks(db(), ends, { runId, holder: 'worker', now });
   await endJoined(db(), { runId, merchantNo, begunAt });
   await sql`UPDATE daybook_queue.job SET state = 'completed', completed_on = now() WHERE singleton_key = ${merchantNo} AND state <= 'active'`.execute(
@@ -50,9 +52,11 @@ const finish = () =>
     ...{ checks: undefined, timeZoneTrusted: undefined },
   } as unknown as Parameters<typeof finishWaitingRuns>[0]);
 const ends = async () =>
-  (await sql<{ id: number; exit_code: number | null }>`SELECT id, exit_code FROM run ORDER BY id`.execute(db())).rows.map(
-    ({ exit_code: exitCode }) => exitCode,
-  );
+  (
+    await sql<{ id: number; exit_code: number | null }>`SELECT id, exit_code FROM run ORDER BY id`.execute(
+      db(),
+    )
+  ).rows.map(({ exit_code: exitCode }) => exitCode);
 
 test('712 merchants whose jobs still wait are done in both nights once their jobs are, and count once', async () => {
   const merchants = merchantsOf(712);
