@@ -114,11 +114,6 @@ export const CLOSE_MEANINGS: Meanings = {
   'statements[].verdict': '`continuous`, `reordered` or `broken`',
   'statements[].breaks':
     'how many breaks touch the day: those directly before or after at least one of its entries; on a day without entries, 1 if the break lies between the entries around it',
-  'statements[].overMidnight':
-    'entries of a neighbouring day lie among the rows in the order of the balance chain: the times of two entries cross midnight, within the clock tolerance. Opening, credits, debits and closing are those of the day’s own entries; the balances in the rows include the others. Left out where the rows lead from the opening to the closing',
-  'statements[].overMidnight.places':
-    'at how many places the rows do not lead on, without a break: from the opening, to each other, or to the closing',
-  'statements[].overMidnight.lastBalance': 'the balance after the last row; left out if it is the closing',
   'statements[].explained': 'list of the break IDs that a person had resolved by then',
   adjustments: 'what changed since the close before',
   'adjustments[].currency': 'currency code of the account',

@@ -45,11 +45,15 @@ export async function endTasks(
 
 /**
  * Ends the merchant in later runs that wait for its job of this one, as it ended here: those that had begun when the job did,
- * so that it read what they would, and that look back no further. Its figures count once, in the run that has the job.
+ * so that it read what they would, and that read no more days back. Its figures count once, in the run that has the job.
  */
 export async function endJoined(
   db: Db,
-  { runId, merchantNo, begunAt }: { readonly runId: number; readonly merchantNo: string; readonly begunAt: Date },
+  {
+    runId,
+    merchantNo,
+    begunAt,
+  }: { readonly runId: number; readonly merchantNo: string; readonly begunAt: Date },
 ): Promise<void> {
   const lookback = (run: string) => sql`${sql.ref(`${run}.request`)}->>'lateSweepDays'`;
   await sql`

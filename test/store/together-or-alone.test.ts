@@ -150,7 +150,15 @@ async function store(db: Db, lease: Lease, merchantNo: string, made: Merchant, r
         break_count: 0,
         breaks_after: 0,
       },
-      ...{ unreadable_count: 0, over_midnight: 0, last_balance: null, other_closings: '', supersedes: null, reason: null, run_id: null },
+      ...{
+        unreadable_count: 0,
+        over_midnight: 0,
+        last_balance: null,
+        other_closings: '',
+        supersedes: null,
+        reason: null,
+        run_id: null,
+      },
     })),
     stored: days(made.published).map(({ currency, day }) => ({
       ...{ merchant_no: merchantNo, day, object_key: `${merchantNo}/${day}${currency}.csv`, sha256: 'a' },

@@ -181,7 +181,7 @@ export async function enqueue(
 
 /**
  * Gives merchants that waited for their jobs of earlier runs jobs of their own, where those jobs are gone and did not end
- * them: they had begun before the run did, looked back less far, or were given up.
+ * them: they had begun before the run did, read fewer days back, or were given up.
  */
 export async function sendJoined({ boss, db }: Queue): Promise<void> {
   await db.transaction().execute(async (trx) => {

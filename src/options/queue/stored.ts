@@ -82,7 +82,9 @@ export async function joinEarlierJobs(trx: Trx, runId: number, merchants: readon
   if (merchants.length === 0) return;
   await sql`
     UPDATE task SET joins = true
-    WHERE kind = 'run' AND run_id = ${runId} AND merchant_no = ANY (${arrayLiteral(merchants)}::text[])`.execute(trx);
+    WHERE kind = 'run' AND run_id = ${runId} AND merchant_no = ANY (${arrayLiteral(merchants)}::text[])`.execute(
+    trx,
+  );
 }
 
 /** The exit code of the merchant's part of the run, null while it waits; undefined if it is none of the run's. */

@@ -67,7 +67,7 @@ test('712 merchants whose jobs still wait are done in both nights once their job
   for (const merchantNo of merchants) await end(first, merchantNo, later(0));
   expect(await finish()).toEqual([first, first + 1]);
   expect(await ends()).toEqual([0, 0]);
-  const { rows } = await sql<{ inserted: number }>`
+  const { rows } = await sql<{ inserted: number | null }>`
     SELECT (figures->>'inserted')::int AS inserted FROM run ORDER BY id`.execute(db());
   expect(rows.map(({ inserted }) => inserted ?? 0)).toEqual([5 * 712, 0]);
 });
