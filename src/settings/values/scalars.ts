@@ -35,7 +35,7 @@ export const jobTimes = () =>
     if (value === 'off') return null;
     const problem = cronProblem(value);
     if (problem === null) return value;
-    throw new Wrong(`is neither off nor a cron expression (minute hour day month weekday): ${problem}`);
+    throw new Wrong(`is no cron expression (minute hour day month weekday) and not off: ${problem}`);
   });
 
 export const directory = () => text().min(1, { error: 'must name a directory' });
