@@ -59,7 +59,7 @@ export async function chainDays(options: ChainDaysOptions): Promise<ChainedDays>
         const taken =
           before?.lastBookedMs != null && (await options.joins(before, first.bookedMs)) ? before : null;
         if (taken === null) restarted = day;
-        if (before === undefined) adopted = options.adoptedClosing?.(day);
+        if (before?.lastBookedMs == null) adopted = options.adoptedClosing?.(day);
         chaining = begin(taken, options, adopted);
       }
       folded.push(...chaining.fold.push(chaining.chain.push(entries, day)));

@@ -88,6 +88,10 @@ export async function chainStretch(
 
 export type Stretch = Readonly<{ days: readonly BusinessDay[]; chained: ChainedDays }>;
 
+/** The closing of the day before by a statement that was adopted and not read. */
+export const adoptedClosing = (day: BusinessDay, { read, zone }: AccountInZone): string | undefined =>
+  read?.statements.find((one) => one.day === dayBefore(day, zone))?.closing;
+
 async function chainTogether(
   days: readonly BusinessDay[],
   options: StretchOptions & Pick<ChainDaysOptions, 'isBrokenAfter' | 'closing'>,
@@ -99,8 +103,7 @@ async function chainTogether(
     ...optionsOf(options),
     ...{ account, days, isBrokenAfter, closing, zone, signal },
     before: before ?? (await known.before(days[0]!)),
-    adoptedClosing: (day) =>
-      options.read?.statements.find((one) => one.day === dayBefore(day, zone))?.closing,
+    adoptedClosing: (day) => adoptedClosing(day, options),
     minorUnits: options.currencies.minorUnits(account.currency),
   });
 }
