@@ -35,6 +35,13 @@ export const UNREADABLE_MEANINGS: Meanings = {
     'number of entries that may be of the day and could not be read when the statement was published; the figures do not include them; where an earlier, readable version of such an entry is stored, they include that version',
 };
 
+export const OVER_MIDNIGHT_MEANINGS: Meanings = {
+  over_midnight:
+    'at how many places the rows do not lead on: from the opening, to each other, or to the closing, as entries of a neighbouring day lie there in the order of the balance chain',
+  last_balance:
+    'the balance after the last row; it is the closing where no entry of the next day lies before that row',
+};
+
 export const MONTH_MEANINGS: Meanings = {
   merchant_no: 'the platform’s number of the merchant',
   currency: 'currency code of the account',
@@ -199,6 +206,11 @@ export const MANIFEST_MEANINGS: Meanings = {
     'how many of these lie after the day’s last entry, or on a day without entries, so that no row of this statement shows them; 0 where absent',
   'statements[].unreadable':
     'number of entries that may be of the day and could not be read; the figures do not include them; where an earlier, readable version of such an entry is stored, they include that version; 0 where absent',
+  'statements[].overMidnight':
+    'entries of a neighbouring day lie among the rows in the order of the balance chain: the times of two entries cross midnight, within the clock tolerance. Opening, credits, debits and closing are those of the day’s own entries; the balances in the rows include the others. Left out where the rows lead from the opening to the closing',
+  'statements[].overMidnight.places':
+    'at how many places the rows do not lead on, without a break: from the opening, to each other, or to the closing',
+  'statements[].overMidnight.lastBalance': 'the balance after the last row; left out if it is the closing',
   'statements[].explained': 'how many of the breaks a person resolved; 0 where absent. The verdict stays',
   'statements[].explanations': 'explanations of these breaks, up to 1,000',
   'statements[].explanations[].id': 'number of the break',
@@ -218,6 +230,9 @@ export const MANIFEST_MEANINGS: Meanings = {
   'statements[].superseded[].publishedAt': 'when it was published, an instant',
   'statements[].superseded[].supersededBy': 'the revision that replaced it',
   'statements[].superseded[].reason': 'why it was replaced, a sentence',
+  'statements[].superseded[].overMidnight': 'as of the current revision',
+  'statements[].superseded[].overMidnight.places': 'as of the current revision',
+  'statements[].superseded[].overMidnight.lastBalance': 'as of the current revision',
   'statements[].superseded[].unreadable': 'number of entries that could not be read; 0 where absent',
   ...OTHER_FORMAT_MEANINGS('statements[].superseded[]'),
   summary: 'the current summary; null where there is none',

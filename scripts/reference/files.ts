@@ -19,13 +19,14 @@ import {
 import { manifestSchema } from '../../src/statements/manifest.ts';
 import { monthCsv, monthOf } from '../../src/months/month.ts';
 import { markContent } from '../../src/statements/store-owner.ts';
-import { summaryCsv, UNREADABLE_COLUMN } from '../../src/statements/summary.ts';
+import { OVER_MIDNIGHT_COLUMNS, summaryCsv, UNREADABLE_COLUMN } from '../../src/statements/summary.ts';
 import {
   CLOSE_MEANINGS,
   EXPLAINED_MEANINGS,
   MANIFEST_MEANINGS,
   MONTH_MEANINGS,
   SUMMARY_MEANINGS,
+  OVER_MIDNIGHT_MEANINGS,
   UNREADABLE_MEANINGS,
   type Meanings,
 } from './file-meanings.ts';
@@ -214,6 +215,9 @@ function objectStoreSections(): string[] {
     columnTable(explained.slice(summary.length), EXPLAINED_MEANINGS),
     'On a day of which entries could not be read when its statements were published, behind all others:',
     columnTable([UNREADABLE_COLUMN], UNREADABLE_MEANINGS),
+    'On a day with rows that do not lead from the opening to the closing, as entries of a neighbouring day lie among them, behind ' +
+      'all others:',
+    columnTable([...OVER_MIDNIGHT_COLUMNS], OVER_MIDNIGHT_MEANINGS),
     '## Manifest',
     'JSON, indented by two spaces. A later version may add fields. Times are ISO 8601 in UTC.',
     manifestTable(),

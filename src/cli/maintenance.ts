@@ -30,7 +30,8 @@ import {
 import { dayFlag } from './flags.ts';
 import { createRetryLog } from './output/progress-line.ts';
 import { counted, lines, listTable, table } from './output/text.ts';
-import { scheduledJobs } from './schedule.ts';
+import { jobs } from '../../jobs/all.ts';
+import { scheduledJobs } from '../run/schedule/job.ts';
 
 export function doctorCommand(command: Command): void {
   command.action(async (_flags: object, self: Command) => {
@@ -66,7 +67,7 @@ async function examined(settings: Settings): Promise<Finding[]> {
   try {
     const patient = {
       settings,
-      jobs: scheduledJobs(settings.schedule),
+      jobs: scheduledJobs(jobs, settings),
       openDatabase: () => openDatabase(settings),
       openObjects: () => openObjectStore({ ...settings, env: process.env }),
       reader: platform.reader,

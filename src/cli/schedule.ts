@@ -3,7 +3,7 @@ import { messageOf } from '../ledger/text.ts';
 import type { Command } from 'commander';
 import type { Logger } from 'pino';
 import { jobs } from '../../jobs/all.ts';
-import type { Job } from '../run/schedule/job.ts';
+import { scheduledJobs, type Job } from '../run/schedule/job.ts';
 import { queueOf, type QueuedSlots } from '../run/work-queue.ts';
 import { alertsOf } from '../run/alerts.ts';
 import type { PlatformApp } from '../run/app.ts';
@@ -12,14 +12,9 @@ import { withRepeats } from '../run/repeats.ts';
 import { nextTime, type DueJob, type ScheduledJob } from '../run/schedule/due.ts';
 import { keepSchedule } from '../run/schedule/schedule.ts';
 import { EXIT, exitCodeOf } from '../run/verdict/exit-codes.ts';
-import type { Schedule } from '../settings/schema.ts';
 import { slotEnds } from '../store/runs.ts';
 import { platformSettings } from './context.ts';
 import { keepRunning, logEnd } from './keep-running.ts';
-
-/** All jobs, with their times from the settings. */
-export const scheduledJobs = (schedule: Schedule): ScheduledJob[] =>
-  jobs.map(({ name, when }) => ({ job: name, when: when(schedule) }));
 
 export function scheduleCommand(command: Command): void {
   command
@@ -49,7 +44,7 @@ async function keep(
 ): Promise<void> {
   const { schedule } = app.settings;
   const { zone } = schedule;
-  const scheduled = scheduledJobs(schedule);
+  const scheduled = scheduledJobs(jobs, app.settings);
   const next = ({ when }: ScheduledJob): string => nextTime(when, zone, app.now()).toISOString();
   const alerts = await alertsOf(app.settings);
   const ticks = alerts?.createFailingTicks(app.settings, log);

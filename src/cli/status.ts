@@ -142,13 +142,13 @@ function chosenOf(every: readonly string[], asked: readonly string[]): readonly 
   return asked.length === 0 ? every : every.filter((merchantNo) => asked.includes(merchantNo));
 }
 
-function runsText({ last, notMadeUpFor }: LastRuns, next: NextRun | null, times: Times): string {
+function runsText({ last, notMadeUpFor, failedJobs }: LastRuns, next: NextRun | null, times: Times): string {
   const runLine = (run: KnownRun): string => {
     const reason = reasonOf(run);
     const at = run.finishedAt ?? run.startedAt;
     return `run ${run.id}, ${run.command}, ${times.at(at)}, ${runEnd(run)}${reason === null ? '' : `: ${reason}`}`;
   };
-  const others = notMadeUpFor.filter(({ id }) => id !== last?.id);
+  const others = [...notMadeUpFor, ...failedJobs].filter(({ id }) => id !== last?.id);
   return lines(
     `last run: ${last === null ? 'none yet' : runLine(last)}`,
     ...others.map((run) => `failed and not repeated: ${runLine(run)}`),

@@ -96,8 +96,18 @@ const steadyOffsetMs = remembered((zone, utcDay: number): number | null => {
 export const offsetMs = (zone: string, ms: number): number =>
   steadyOffsetMs(zone, Math.floor(ms / DAY_MS)) ?? exactOffsetMs(zone, ms);
 
-/** The calendar day an instant falls on in a zone. */
-export const dayOf = (ms: number, zone: string): BusinessDay => dayText(ms + offsetMs(zone, ms));
+/** The date that a clock in the zone shows at an instant. Where the clock is set back over midnight, it shows an earlier date again. */
+export const shownDay = (ms: number, zone: string): BusinessDay => dayText(ms + offsetMs(zone, ms));
+
+/** The business day an instant belongs to in a zone: the one whose `dayWindow` holds it. */
+export function dayOf(ms: number, zone: string): BusinessDay {
+  const shown = shownDay(ms, zone);
+  if (clockOf(zone, shown).offsets.length === 1) return shown;
+  let day = shown;
+  while (ms < dayWindow(day, zone).beginMs) day = addDays(day, -1);
+  while (ms > dayWindow(day, zone).endMs) day = addDays(day, 1);
+  return day;
+}
 
 /** Whether the zone's clock has changed on the instant's own day, before it. */
 export const isAfterChange = (ms: number, zone: string): boolean =>
@@ -158,13 +168,19 @@ export function instantsOf(bookedAt: string, zone: string): readonly number[] {
     .sort((a, b) => a - b);
 }
 
-/** First instant of a day. It is midnight, or where the clock skips midnight, the first instant after the skip. */
+/**
+ * First instant of a day: from it on, the clock shows this date or a later one. It is midnight; or where the clock skips
+ * midnight, the first instant after the skip; or where the clock is set back over midnight, the last midnight.
+ */
 function dayStartMs(day: BusinessDay, zone: string): number {
-  const midnight = instantsOf(`${day} 00:00:00`, zone)[0];
-  if (midnight !== undefined) return midnight;
-  const utcMs = utcMidnight(day);
-  const guessMs = utcMs - offsetMs(zone, utcMs);
-  return transitionIn(zone, guessMs - DAY_MS / 2, guessMs + DAY_MS / 2) ?? guessMs;
+  const { utcMs, offsets } = clockOf(zone, day);
+  if (offsets.length === 1) return utcMs - offsets[0]!;
+  const around = { beginMs: utcMs - DAY_MS - SURROUNDING_MS, endMs: utcMs + DAY_MS + SURROUNDING_MS };
+  const earlier = splitAtTransitions(around, zone).flatMap(({ beginMs, endMs }) => {
+    const midnightMs = utcMs - offsetMs(zone, beginMs);
+    return beginMs < midnightMs ? [Math.min(endMs + 1, midnightMs)] : [];
+  });
+  return Math.max(...earlier);
 }
 
 const windowOf = remembered((zone, day: BusinessDay): Window => ({
@@ -172,8 +188,35 @@ const windowOf = remembered((zone, day: BusinessDay): Window => ({
   endMs: dayStartMs(addDays(day, 1), zone) - 1,
 }));
 
-/** The instants of a business day. The day is 23 or 25 hours long where the clock changes. */
+/** The instants of a business day. The day is 23 or 25 hours long where the clock changes, and has none where the zone skips it. */
 export const dayWindow = (day: BusinessDay, zone: string): Window => windowOf(zone, day);
+
+/** Whether the zone has this day: a zone that goes over the date line skips one. */
+export function hasDay(day: BusinessDay, zone: string): boolean {
+  const { beginMs, endMs } = dayWindow(day, zone);
+  return beginMs <= endMs;
+}
+
+/** The days from `from` to `to`, both included, that the zone has. */
+export function zoneDays(from: BusinessDay, to: BusinessDay, zone: string): BusinessDay[] {
+  const days: BusinessDay[] = [];
+  for (let day = from; day <= to; day = addDays(day, 1)) if (hasDay(day, zone)) days.push(day);
+  return days;
+}
+
+/** The last day before `day` that the zone has. */
+export function dayBefore(day: BusinessDay, zone: string): BusinessDay {
+  const before = addDays(day, -1);
+  return hasDay(before, zone) ? before : dayBefore(before, zone);
+}
+
+/** Whether the clock shows the date of this day before the day begins, as it is set back over midnight then. */
+export function beginsTwice(day: BusinessDay, zone: string): boolean {
+  const { utcMs, offsets } = clockOf(zone, day);
+  if (offsets.length === 1) return false;
+  const { beginMs } = dayWindow(day, zone);
+  return offsets.some((offset) => utcMs - offset < beginMs && shownDay(utcMs - offset, zone) === day);
+}
 
 /** Cuts a window where the zone's offset changes. Inside each part a wall-clock time means exactly one instant. */
 export function splitAtTransitions(window: Window, zone: string): Window[] {

@@ -178,6 +178,8 @@ async function unknownRevisions(
       ...{ row_count: entriesIn(read.figures), columns: read.columns },
       ...figureColumns(read.figures),
       unreadable_count: one.unreadable ?? 0,
+      over_midnight: one.overMidnight?.places ?? 0,
+      last_balance: one.overMidnight?.lastBalance ?? null,
       published_at: new Date(one.publishedAt),
       supersedes: before?.revision ?? null,
       reason: before !== undefined && 'reason' in before ? before.reason : null,

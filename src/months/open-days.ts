@@ -1,6 +1,6 @@
 /** Says which days keep a month from being closed, and why. */
 import { shellWord } from '../ledger/text.ts';
-import { addDays, dayOf, daysFromTo, dayWindow } from '../ledger/business-day.ts';
+import { addDays, dayOf, daysFromTo, dayWindow, zoneDays } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { covers, overlaps, subtractWindows } from '../ledger/window.ts';
 import { stretches, type AccountMonth, type Month } from './month.ts';
@@ -22,7 +22,7 @@ export const judgedDays = (
   proven: readonly Window[],
   zone: string,
 ): BusinessDay[] =>
-  daysFromTo(from, to).filter((day) => day >= first || !covers(proven, dayWindow(day, zone)));
+  zoneDays(from, to, zone).filter((day) => day >= first || !covers(proven, dayWindow(day, zone)));
 
 /**
  * A day of an account that is not proven and published, or has a break or an unreadable entry that no one cleared up. A

@@ -1,11 +1,18 @@
 /** Chains an account's changed days, and after each of them the later days that change with it. */
 import type { BusinessDay, ContinuityBreak } from '../ledger/entry.ts';
 import type { DayFigures } from '../store/account-days.ts';
-import { chainStretch, earliest, jumpsAfter, type Stretch, type StretchOptions } from './chain-stretch.ts';
+import {
+  adoptedClosing,
+  chainStretch,
+  earliest,
+  jumpsAfter,
+  type Stretch,
+  type StretchOptions,
+} from './chain-stretch.ts';
 import { knownDaysOf, type AccountInZone, type KnownDays, firstBookedMs } from './account-view.ts';
 import { opensOtherwise } from './up-to-date.ts';
 import { dayWindow } from '../ledger/business-day.ts';
-import { subtractAmounts } from '../ledger/money.ts';
+import { compareAmounts, subtractAmounts } from '../ledger/money.ts';
 import { sameStated } from '../ledger/chain/figures.ts';
 
 /** The most that one pass holds in memory and one transaction writes. The next pass does the rest. */
@@ -63,7 +70,7 @@ export async function chainAccount(options: ChainAccountOptions): Promise<Chaine
       const made = stretch.chained.days.find((one) => one.day === day);
       const before = stored ?? options.read?.statements.find((one) => one.day === day);
       const figures = made ?? (before === undefined ? undefined : emptied(before));
-      if (figures !== undefined) keep(figures, stored);
+      if (figures !== undefined) keep(made ?? (await asAdopted(figures, options, known)), stored);
     }
     for (const quiet of await emptiedDaysBefore(stretch.chained.days, options, known)) {
       keep(quiet, await known.stored(quiet.day));
@@ -122,6 +129,15 @@ const emptied = (stored: DayFigures): DayFigures => ({
   ...{ breakCount: 0, breaksAfter: 0, startsWithBreak: false },
   ...{ lastBatchNo: null, lastBookedMs: null, isOrderFinal: true, restarted: true },
 });
+
+/** A day without entries and without a day before it, that opens on what an adopted statement of that day says, is not derived. */
+async function asAdopted(figures: DayFigures, options: AccountInZone, known: KnownDays): Promise<DayFigures> {
+  const closing = adoptedClosing(figures.day, options);
+  const goesOn = closing !== undefined && compareAmounts(closing, figures.opening) === 0;
+  return goesOn && (await known.before(figures.day)) === undefined
+    ? { ...figures, restarted: false }
+    : figures;
+}
 
 /**
  * Days without entries at the start of an account, before a day whose opening is derived from its first entry. Where all

@@ -1,6 +1,6 @@
 /** Chains some days of an account together. Entries come as a stream: memory holds a batch, however large a day is. */
 import { foldDays, type ChainedDay, type DayFold } from '../ledger/chain/account-days.ts';
-import { dayWindow } from '../ledger/business-day.ts';
+import { dayWindow, shownDay } from '../ledger/business-day.ts';
 import { createChain, type Chain } from '../ledger/chain/chain.ts';
 import type { ChainEntry, ChainStep } from '../ledger/chain/chain-link.ts';
 import type { Account, BusinessDay, ContinuityBreak } from '../ledger/entry.ts';
@@ -20,6 +20,8 @@ export interface ChainDaysOptions {
   /** The balance that the days close on if their entries leave several; `isCertain` if it was decided. */
   readonly closing?: { readonly balance: string; readonly isCertain: boolean } | undefined;
   readonly read: (day: BusinessDay) => AsyncIterable<readonly ChainEntry[]>;
+  /** The closing of the day before that day by a statement that was adopted and not read; undefined where there is none. */
+  readonly adoptedClosing?: (day: BusinessDay) => string | undefined;
   readonly zone: string;
   readonly clockToleranceS: number;
   /** Null where no list knows the currency. */
@@ -44,6 +46,8 @@ export async function chainDays(options: ChainDaysOptions): Promise<ChainedDays>
   let undecided: BusinessDay[] = [];
   let chaining = null as Chaining | null;
   let restarted: BusinessDay | null = null;
+  /** What the first day opens on if its entries allow it: no figures come before it, and an adopted statement does. */
+  let adopted: string | undefined;
 
   for (const day of options.days) {
     for await (const entries of options.read(day)) {
@@ -55,9 +59,10 @@ export async function chainDays(options: ChainDaysOptions): Promise<ChainedDays>
         const taken =
           before?.lastBookedMs != null && (await options.joins(before, first.bookedMs)) ? before : null;
         if (taken === null) restarted = day;
-        chaining = begin(taken, options);
+        if (before?.lastBookedMs == null) adopted = options.adoptedClosing?.(day);
+        chaining = begin(taken, options, adopted);
       }
-      folded.push(...chaining.fold.push(chaining.chain.push(entries)));
+      folded.push(...chaining.fold.push(chaining.chain.push(entries, day)));
     }
     const isSettled = chaining?.chain.isSettledAt(dayWindow(day, zone).endMs + 1) === true;
     undecided = isSettled ? [...undecided, day] : [];
@@ -80,8 +85,10 @@ export async function chainDays(options: ChainDaysOptions): Promise<ChainedDays>
       continue;
     }
     const isOrderFinal = own.isOrderFinal && settled.has(day);
-    const made = { ...own, currency: account.currency, isOrderFinal, restarted: restarted === day };
-    assertFoots(account, made, made.restarted ? undefined : previous);
+    const isDerived =
+      restarted === day && !(adopted !== undefined && compareAmounts(adopted, own.opening) === 0);
+    const made = { ...own, currency: account.currency, isOrderFinal, restarted: isDerived };
+    assertFoots(account, made, restarted === day ? undefined : previous);
     figures.push(made);
   }
   const ends = options.closing?.isCertain === true ? [] : (chaining?.chain.otherClosings() ?? []);
@@ -98,12 +105,13 @@ interface Chaining {
 const begin = (
   from: DayFigures | null,
   { clockToleranceS, minorUnits, closing }: ChainDaysOptions,
+  adopted: string | undefined,
 ): Chaining => ({
   fold: foldDays({ opening: from?.closing ?? null, minorUnits }),
   chain: createChain({
     clockToleranceS,
     // Where nothing came before, an account opens on zero, if its entries allow it.
-    preferred: { opening: from === null ? '0' : null, closing: closing?.balance ?? null },
+    preferred: { opening: from === null ? (adopted ?? '0') : null, closing: closing?.balance ?? null },
     start: from && { balance: from.closing, batchNo: from.lastBatchNo, bookedMs: from.lastBookedMs! },
   }),
 });
@@ -130,9 +138,9 @@ function passedOn(
   };
 }
 
-/** Throws where an entry is of another day: it was stored with another time zone than it is read with now. */
+/** Throws where an entry has another date than the clock shows at its instant: it was stored with another time zone than it is read with now. */
 function assertOfDay(account: Account, day: BusinessDay, first: ChainEntry, zone: string): void {
-  if (first.bookedAt.startsWith(day)) return;
+  if (first.bookedAt.startsWith(shownDay(first.bookedMs, zone))) return;
   throw new Error(
     `${nameOf(account, day)}: entry ${first.batchNo} is booked at ${first.bookedAt}, another day; it was read with ` +
       `another time zone than ${zone}.`,
@@ -222,7 +230,7 @@ export async function decisionOf({
       const known = { balance: before.closing, others: otherClosings };
       const start = { ...known, batchNo: lastBatchNo, bookedMs: lastBookedMs };
       chain ??= createChain({ clockToleranceS, start });
-      take(chain.push(entries));
+      take(chain.push(entries, day));
     }
   }
   if (chain === null) return nothing;

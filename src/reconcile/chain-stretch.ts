@@ -1,5 +1,6 @@
 /** Chains a day together with the days around it that its order of entries depends on, and with no others. */
 import { daysChainedBefore } from '../ledger/chain/days-together.ts';
+import { dayBefore } from '../ledger/business-day.ts';
 import { sameFigures } from '../ledger/chain/figures.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { Currencies } from '../ledger/money.ts';
@@ -87,6 +88,10 @@ export async function chainStretch(
 
 export type Stretch = Readonly<{ days: readonly BusinessDay[]; chained: ChainedDays }>;
 
+/** The closing of the day before by a statement that was adopted and not read. */
+export const adoptedClosing = (day: BusinessDay, { read, zone }: AccountInZone): string | undefined =>
+  read?.statements.find((one) => one.day === dayBefore(day, zone))?.closing;
+
 async function chainTogether(
   days: readonly BusinessDay[],
   options: StretchOptions & Pick<ChainDaysOptions, 'isBrokenAfter' | 'closing'>,
@@ -98,6 +103,7 @@ async function chainTogether(
     ...optionsOf(options),
     ...{ account, days, isBrokenAfter, closing, zone, signal },
     before: before ?? (await known.before(days[0]!)),
+    adoptedClosing: (day) => adoptedClosing(day, options),
     minorUnits: options.currencies.minorUnits(account.currency),
   });
 }

@@ -4,7 +4,7 @@
  * Figures are up to date if they were made of the entries that are stored, and open on what is known of the time before them.
  * Days that are not certified and hold entries are chained as well; they are not published.
  */
-import { addDays, dayWindow, daysFromTo } from '../ledger/business-day.ts';
+import { addDays, beginsTwice, dayWindow, hasDay, zoneDays } from '../ledger/business-day.ts';
 import { otherClosingsText } from '../ledger/chain/figures.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { compareAmounts } from '../ledger/money.ts';
@@ -22,7 +22,8 @@ import type { Kysely } from 'kysely';
 import type { MerchantAccounts } from '../ledger/account-filter.ts';
 import type { DB } from '../store/engine/schema.ts';
 
-export async function daysOutOfDate(own: AccountInZone, facts: ChainFacts): Promise<BusinessDay[]> {
+export async function daysOutOfDate(own: AccountInZone, known: ChainFacts): Promise<BusinessDay[]> {
+  const facts = { ...known, changed: withDaysBefore(known.changed, own.zone) };
   const { changed, derived } = facts;
   const found = [...changed, ...(await daysWithoutFigures(own, facts))];
   const { stored, storedBefore } = knownDaysOf(own);
@@ -31,6 +32,12 @@ export async function daysOutOfDate(own: AccountInZone, facts: ChainFacts): Prom
     if (next !== undefined && (await opensOtherwise(next, before, before, own))) found.push(day);
   }
   return found.sort();
+}
+
+/** Entries with the date of a day that begins twice may belong to the day before it. */
+function withDaysBefore(changed: readonly BusinessDay[], zone: string): readonly BusinessDay[] {
+  const twice = changed.filter((day) => beginsTwice(day, zone));
+  return twice.length === 0 ? changed : [...new Set([...changed, ...twice.map((day) => addDays(day, -1))])];
 }
 
 /**
@@ -62,7 +69,7 @@ async function daysWithoutFigures(
     const next = held[at + 1];
     for (let empty = addDays(day, 1); next === undefined || empty < next; empty = addDays(empty, 1)) {
       if (!(await isCertified(spanOf(day, empty)))) break;
-      found.push(empty);
+      if (hasDay(empty, zone)) found.push(empty);
     }
   }
   return found;
@@ -134,8 +141,13 @@ export async function accountsToChain(options: ToChainOptions): Promise<{
 
 async function readAccounts({ db, zone, accounts, days: { from, to } }: ToChainOptions) {
   const earliest = addDays(to, 1 - DAYS_MAX);
-  const days = daysFromTo(from < earliest ? earliest : from, to);
+  const days = zoneDays(from < earliest ? earliest : from, to, zone);
   const within = readAround({ beginMs: dayWindow(from, zone).beginMs, endMs: dayWindow(to, zone).endMs });
-  const asked = { ...accounts, within, days: days.map((day) => ({ day, window: dayWindow(day, zone) })) };
+  const asked = {
+    ...accounts,
+    zone,
+    within,
+    days: days.map((day) => ({ day, window: dayWindow(day, zone) })),
+  };
   return { within, accounts: await daysToChain(db, asked) };
 }

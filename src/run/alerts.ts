@@ -12,6 +12,7 @@ import type { Reason } from './verdict/exit-codes.ts';
 /** What an alert is about, and the heading in docs/runbook.md that says what to do. */
 export const RUNBOOK_HEADINGS = {
   'failed-night': 'Alert: a night failed',
+  'failed-job': 'Alert: a job failed',
   recovered: 'Alert: recovered',
   'missed-night': 'Alert: a night was missed',
   'new-break': 'Alert: a new break',

@@ -1,7 +1,7 @@
 /**
  * Works out, from certificates, up to which instant a merchant's ledger is proven, and which spans are missing. Pure.
  */
-import { addDays, dayOf, daysFromTo, dayWindow } from '../ledger/business-day.ts';
+import { addDays, dayOf, daysFromTo, dayWindow, zoneDays } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { mergeWindows, subtractWindows } from '../ledger/window.ts';
 import type { DayRange } from './range.ts';
@@ -55,7 +55,7 @@ export function countDaysMissing(spans: readonly Window[], { zone, now }: Clock)
   const today = dayOf(now.getTime(), zone);
   const days = spans.flatMap((span) => {
     const { from, to } = daysTouched(span, zone);
-    return daysFromTo(from, to < today ? to : addDays(today, -1));
+    return zoneDays(from, to < today ? to : addDays(today, -1), zone);
   });
   return new Set(days).size;
 }

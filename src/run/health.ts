@@ -8,7 +8,6 @@ import type { BusinessDay } from '../ledger/entry.ts';
 import { unmatchedCounts } from '../months/own-books.ts';
 import { queueOf, type QueueGlance } from './work-queue.ts';
 import type { UnmatchedCount } from '../ledger/own-books.ts';
-import type { Schedule } from '../settings/schema.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { lastGoodRun, lastLedgerRun, type GoodRun } from '../store/runs.ts';
@@ -29,14 +28,11 @@ import { lastRunsOf, type LastRuns, reasonOf } from './run-state.ts';
 import { inParts } from '../store/account-filter.ts';
 import { createProof } from './proven.ts';
 import { nextRun, type NextRun } from './schedule/due.ts';
+import { scheduledJobs, type Job, type TimedJob } from './schedule/job.ts';
 import { statusOf } from './status.ts';
 
 /** A job as far as it matters to what is due and what was missed. */
-export interface KnownJob {
-  readonly name: string;
-  readonly isLedger: boolean;
-  readonly when: (schedule: Schedule) => string;
-}
+export type KnownJob = TimedJob & Pick<Job, 'isLedger'>;
 
 export interface HealthOptions {
   readonly settings: Pick<Settings, 'platform' | 'schedule' | 'workers'>;
@@ -62,15 +58,15 @@ export interface Overview {
 export async function overviewOf(db: Kysely<DB>, { settings, jobs, now }: HealthOptions): Promise<Overview> {
   const queue = queueOf(settings);
   const merchants = await readMerchants(db, settings);
-  const namesOf = (isLedger: boolean) =>
-    jobs.filter((job) => job.isLedger === isLedger).map(({ name }) => name);
+  const scheduled = scheduledJobs(jobs, settings);
+  const isDue = ({ name }: KnownJob): boolean => scheduled.some(({ job }) => job === name);
+  const namesOf = (some: readonly KnownJob[]) => some.map(({ name }) => name);
   const runs = await lastRunsOf(db, {
-    ledgerJobs: namesOf(true),
-    otherJobs: namesOf(false),
+    ledgerJobs: namesOf(jobs.filter(({ isLedger }) => isLedger)),
+    otherJobs: namesOf(jobs.filter((job) => !job.isLedger && isDue(job))),
     merchants: () => Promise.resolve(merchants),
     now,
   });
-  const scheduled = jobs.map(({ name, when }) => ({ job: name, when: when(settings.schedule) }));
   return {
     merchants,
     runs,

@@ -1,5 +1,5 @@
 /** Works out which business days a run covers. Pure: the clock and what is stored are parameters. */
-import { addDays, dayOf, daysFromTo, dayWindow } from '../ledger/business-day.ts';
+import { addDays, dayOf, daysFromTo, dayWindow, hasDay } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import type { DaysLate, LatenessMeasured } from '../ledger/lateness.ts';
 import { INSTANT_MS_MAX, INSTANT_MS_MIN } from '../platform/wire.ts';
@@ -82,6 +82,10 @@ export function askedRange(
     throw new UsageError(`--from ${from} lies after --to ${to}; give the earlier day as --from.`);
   if (to > today)
     throw new UsageError(`--to ${to} has not begun yet: today is ${today} in the platform's time zone.`);
+  if (!daysFromTo(from, to).some((day) => hasDay(day, zone)))
+    throw new UsageError(
+      `there was no ${from} in the time zone ${zone}, which skipped it; name another day.`,
+    );
   if (daysFromTo(from, to).length > RANGE_DAYS_MAX)
     throw new UsageError(`${from} to ${to} is more than ${RANGE_DAYS_MAX} days; split it into several runs.`);
   return { from, to };

@@ -96,10 +96,12 @@ const MANUAL_RUNS_READ_MAX = 50;
 export interface LastRuns {
   readonly last: KnownRun | null;
   /**
-   * Runs that did not end well and whose work no later run has done: at most one of the ledger's jobs, and one of each
-   * other job. A run that is still at work does not count; the one before it does.
+   * The run of the ledger's jobs that did not end well and whose work no later run has done; at most one. A run that is
+   * still at work does not count; the one before it does.
    */
   readonly notMadeUpFor: readonly KnownRun[];
+  /** The same of each job that reads no ledger: no night has failed for it. */
+  readonly failedJobs: readonly KnownRun[];
 }
 
 const endedWell = (run: KnownRun): boolean => isGoodEnd(run.exitCode);
@@ -138,8 +140,8 @@ export async function lastRunsOf(db: Kysely<DB>, options: LastRunsAsked): Promis
     last: last ?? null,
     notMadeUpFor: [
       ...(ledger === undefined || endedWell(ledger) || (await madeUpFor(ledger)) ? [] : [ledger]),
-      ...others.filter((run) => run !== undefined && !endedWell(run)),
-    ] as KnownRun[],
+    ],
+    failedJobs: others.filter((run) => run !== undefined && !endedWell(run)) as KnownRun[],
   };
 }
 

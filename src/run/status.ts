@@ -183,13 +183,14 @@ function statusOfMerchant(
 }
 
 /**
- * The exit code of `status`. 4 if data is or may be missing: a merchant's last good run is too old, a scheduled run
- * did not end well, a requested range was not fully read, a proven day has no figures or no statement, entries
- * are held, or a merchant that ought to be read is not. Otherwise 3 if something open needs a person.
+ * The exit code of `status`. 4 if data is or may be missing: a merchant's last good run is too old, a scheduled run of
+ * the ledger did not end well, a requested range was not fully read, a proven day has no figures or no statement, entries
+ * are held, or a merchant that ought to be read is not. Otherwise 3 if something open needs a person, or a job that reads
+ * no ledger failed.
  */
 export function statusExitCode(
   statuses: readonly MerchantStatus[],
-  { notMadeUpFor }: Pick<LastRuns, 'notMadeUpFor'>,
+  { notMadeUpFor, failedJobs = [] }: Pick<LastRuns, 'notMadeUpFor'> & Partial<Pick<LastRuns, 'failedJobs'>>,
   notRead: readonly string[] = [],
 ): ExitCode {
   const differing = statuses.flatMap(({ discrepancies }) => discrepancies.map(exitCodeOfDiscrepancy));
@@ -200,7 +201,8 @@ export function statusExitCode(
         tooOld || held.length > 0 || requested.some(({ missing }) => missing.length > 0),
     );
   if (isIncomplete || notMadeUpFor.length + notRead.length > 0) return EXIT.incomplete;
-  return differing.length > 0 || statuses.some(({ openBreaks, quarantined }) => openBreaks + quarantined > 0)
+  const needsPerson = differing.length + failedJobs.length > 0;
+  return needsPerson || statuses.some(({ openBreaks, quarantined }) => openBreaks + quarantined > 0)
     ? EXIT.needsPerson
     : EXIT.done;
 }

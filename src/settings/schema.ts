@@ -134,9 +134,11 @@ export const settingsSchema = z.strictObject({
     /** `required`: one person prepares the close of a month, and another one approves it. */
     closeApproval: value.oneOf(['none', 'required']).default('none').meta(notes('required')),
     currencies: list.currencyUnits().default({}).meta(notes('{"CNH":2}')),
-    scheduleNightly: value.cronExpression().default('30 1 * * *').meta(notes('30 1 * * *')),
-    scheduleResweep: value.cronExpression().default('30 13 * * *').meta(notes('30 13 * * *')),
-    scheduleReference: value.cronExpression().default('0 3 * * 1').meta(notes('0 3 * * 1')),
+    scheduleNightly: value.jobTimes().default('30 1 * * *').meta(notes('30 1 * * *')),
+    scheduleResweep: value.jobTimes().default('30 13 * * *').meta(notes('30 13 * * *')),
+    scheduleReference: value.jobTimes().default('0 3 * * 1').meta(notes('0 3 * * 1')),
+    /** Without it, own books are matched at the time of the nightly job. */
+    scheduleBooks: value.jobTimes().optional().meta(notes('0 6 * * *')),
     scheduleZone: value.timeZone().optional().meta(notes('Asia/Shanghai')),
     /** `queue`: the schedule puts the ledger's work on the queue, and `worker` processes do it. */
     workers: value.oneOf(WORKERS).default('none').meta(notes('queue')),
@@ -260,7 +262,7 @@ type Section = SettingsDocument['daybook'];
 const PREFIX = 'schedule';
 
 /**
- * A cron expression for each setting `schedule...`, and the IANA zone they are in.
+ * A cron expression for each setting `schedule...`, null where the job is off, and the IANA zone they are in.
  *
  * ### Example
  * `scheduleNightly: 30 1 * * *` is `nightly: '30 1 * * *'` here.

@@ -136,12 +136,24 @@ export interface DayContentOptions {
   readonly columns?: readonly EntryColumn[];
   /** Days that need not be read any more. */
   readonly held?: HeldDays | null;
+  /** Called with each complete reading of the rows. */
+  readonly onRows?: (overMidnight: OverMidnight) => void;
+}
+
+/** Where a day's rows do not lead from its opening to its closing, as entries of a neighbouring day lie among them. */
+export interface OverMidnight {
+  readonly places: number;
+  /** The balance after the last row; null where that is the closing. */
+  readonly lastBalance: string | null;
 }
 
 /** The stored entries do not give the day's figures, or the day has none. */
 export class StatementMisfit extends Error {
   override readonly name = 'StatementMisfit';
 }
+
+/** This database has not read the day: its statement was adopted. */
+export class NoFigures extends StatementMisfit {}
 
 /**
  * The CSV of an account day in chain order. Entries are chained over just the days whose entries trade places with
@@ -156,7 +168,7 @@ export async function* dayContent(
 ): AsyncGenerator<Uint8Array> {
   const { columns = STATEMENT_COLUMNS } = options;
   const together = options.held?.together(account, day) ?? (await daysTogether(options.db, account, day));
-  if (together === null) throw new StatementMisfit(`${nameOf(account, day)} has no figures to publish`);
+  if (together === null) throw new NoFigures(`${nameOf(account, day)} has no figures to publish`);
   const rows = rowsOf(account, day, together, { ...options, columns });
   yield* CSV.write({ columns, rows });
 }
@@ -170,12 +182,14 @@ async function* rowsOf(
   const { db, zone, clockToleranceS, signal, columns, held } = options;
   const start = startOf(together);
   const [first, last] = [together.days[0]!, together.days.at(-1)!];
-  const preferred = { opening: first.restarted ? first.opening : null, closing: last.closing };
+  const preferred = { opening: start === null ? first.opening : null, closing: last.closing };
   const chain = createChain<LedgerEntry>({ clockToleranceS, start, preferred });
   const check = checkSteps(account, day, start?.balance ?? null);
+  const led = createLed(ownOf(day, together));
   const rowsIn = (steps: readonly ChainStep<LedgerEntry>[]): RowCells[] => {
     check.take(steps);
     const own = steps.filter((step) => step.day === day);
+    led.take(own);
     return own.map(({ entry }) => columns.map(({ cell }) => cell(entry)));
   };
   for (const chained of together.days) {
@@ -183,13 +197,32 @@ async function* rowsOf(
     const batches = own === undefined ? readAccount(db, account, dayWindow(chained.day, zone)) : [own];
     for await (const entries of batches) {
       signal.throwIfAborted();
-      const rows = rowsIn(chain.push(entries));
+      const rows = rowsIn(chain.push(entries, chained.day));
       if (rows.length > 0) yield rows;
     }
   }
   const rest = rowsIn(chain.end());
   check.end(together);
+  options.onRows?.(led.end());
   if (rest.length > 0) yield rest;
+}
+
+/** Follows the balance from the opening over the rows to the closing. */
+function createLed({ opening, closing }: DayFigures) {
+  let places = 0;
+  let reached: string | null = null;
+  const take = (steps: readonly ChainStep[]): void => {
+    for (const { entry, before, scale, break: found } of steps) {
+      const from = reached ?? opening;
+      if (found === null && compareAmounts(fromScaled(before, scale), from) !== 0) places += 1;
+      reached = entry.balance;
+    }
+  };
+  const end = (): OverMidnight => {
+    const isClosed = reached === null || compareAmounts(reached, closing) === 0;
+    return { places: places + Number(!isClosed), lastBalance: isClosed ? null : reached };
+  };
+  return { take, end };
 }
 
 const ownOf = (day: BusinessDay, { days }: DaysTogether): DayFigures => days.find((one) => one.day === day)!;

@@ -120,6 +120,7 @@ export function manifestText(sources: ManifestSources): string {
         ...{ verdict: figures.verdict, breaks: figures.breakCount },
         breaksAfter: figures.breaksAfter || undefined,
         unreadable: row.unreadable_count || undefined,
+        overMidnight: overMidnightIn(row),
         ...explainedIn(sources.explained.get(row.currency) ?? []),
         publishedAt: row.published_at.toISOString(),
         ...{ previousDay: before?.day ?? null, previousSha256: before?.sha256 ?? null },
@@ -156,6 +157,12 @@ function openingIn(
   return { openingDerived: true, openingReason };
 }
 
+const overMidnightIn = ({
+  over_midnight: places,
+  last_balance,
+}: StatementRow): ManifestStatement['overMidnight'] =>
+  places > 0 ? { places, lastBalance: last_balance ?? undefined } : undefined;
+
 function explainedIn(
   explained: readonly ExplainedBreak[],
 ): Pick<ManifestStatement, 'explained' | 'explanations'> {
@@ -186,6 +193,7 @@ function supersededBefore(
     supersededBy: revisions[index + 1]!.revision,
     reason: revisions[index + 1]!.reason ?? '',
     unreadable: row.unreadable_count || undefined,
+    overMidnight: overMidnightIn(row),
     otherFormats: listedFormats(row, otherFormats),
   }));
 }

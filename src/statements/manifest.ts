@@ -14,6 +14,14 @@ const place = z.int().positive().max(2_147_483_647);
 /** The same rows and figures in another format, made from the CSV. */
 const otherFormatSchema = z.object({ format: z.string(), file: z.string(), sha256, bytes: count });
 
+/** Entries of a neighbouring day lie among the rows of the day in the order of the balance chain. */
+const overMidnightSchema = z.object({
+  /** At how many places the rows do not lead on: from the opening, to each other, or to the closing. */
+  places: z.int().positive(),
+  /** The balance after the last row; left out if that is the closing. */
+  lastBalance: amount.optional(),
+});
+
 const supersededSchema = z.object({
   revision: z.int().positive(),
   file: z.string(),
@@ -23,6 +31,7 @@ const supersededSchema = z.object({
   supersededBy: z.int().positive(),
   reason: z.string(),
   unreadable: count.optional(),
+  overMidnight: overMidnightSchema.optional(),
   otherFormats: z.array(otherFormatSchema).nonempty().optional(),
 });
 
@@ -68,6 +77,8 @@ const statementSchema = z.object({
   breaksAfter: count.optional(),
   /** How many entries that may be of the day had come and could not be read when it was published. If left out, 0. */
   unreadable: count.optional(),
+  /** Left out where its rows lead from its opening to its closing, but for breaks. */
+  overMidnight: overMidnightSchema.optional(),
   /** How many of the breaks a person resolved; the verdict stays `broken`. If left out, 0. */
   explained: count.optional(),
   explanations: z.array(explanationSchema).optional(),

@@ -14,7 +14,7 @@ import { type DayFigures, figureColumns } from '../store/account-days.ts';
 import type { DueAccountDay } from '../store/statements/due-days.ts';
 import type { PastOfDay } from '../store/statements/past-of-days.ts';
 import { recordBegun } from '../store/statements/record-published.ts';
-import { dayContent, isAsPublished } from './day-content.ts';
+import { dayContent, isAsPublished, type OverMidnight } from './day-content.ts';
 import { sha256Of } from '../host/sha256.ts';
 import { type Explained, summaryCsv } from './summary.ts';
 import { leaseFence, type PublishDayOptions } from './publish-options.ts';
@@ -89,6 +89,8 @@ export interface Prepared {
   readonly isUnfinished: boolean;
   /** Null if the published statement still holds, and no other was begun. */
   readonly content: ObjectContent | null;
+  /** What was found where the content was made last. */
+  readonly overMidnight: () => OverMidnight;
 }
 
 /**
@@ -106,15 +108,17 @@ export async function prepareRevision(
   const holds = current !== undefined && (await isAsPublished(current, figures, options));
   const own = { account, day, figures, contentHash, current };
   const prepared = { ...own, earlier, unreadable, isUnfinished: holds };
-  if (holds && !isBegun) return { ...prepared, content: null };
-  const content = () => dayContent(account, day, options);
+  let found: OverMidnight = { places: 0, lastBalance: null };
+  const overMidnight = (): OverMidnight => found;
+  if (holds && !isBegun) return { ...prepared, overMidnight, content: null };
+  const content = () => dayContent(account, day, { ...options, onRows: (rows) => (found = rows) });
   const isHeld = options.held?.together(account, day) !== undefined;
-  return { ...prepared, content: isHeld ? await collected(content()) : content };
+  return { ...prepared, overMidnight, content: isHeld ? await collected(content()) : content };
 }
 
 /** Writes the account's next statement; null if the published one still holds. */
 export async function newRevision(
-  { account, day, figures, current, earlier, unreadable, isUnfinished, content }: Prepared,
+  { account, day, figures, current, earlier, unreadable, isUnfinished, content, overMidnight }: Prepared,
   options: PublishDayOptions,
 ): Promise<WrittenStatement | null> {
   if (content === null) return null;
@@ -144,6 +148,8 @@ export async function newRevision(
     columns: columns.map(({ name }) => name).join(','),
     ...figureColumns(figures),
     unreadable_count: unreadable,
+    over_midnight: overMidnight().places,
+    last_balance: overMidnight().lastBalance,
     published_at: now(),
     supersedes: stored.revision === 1 ? null : stored.revision - 1,
     run_id: options.runId,

@@ -1,6 +1,7 @@
 /** Makes the object store hold again what the database says was published: the same bytes under the same names. What cannot be made again is reported, and left as it is. */
 import type { BusinessDay } from '../ledger/entry.ts';
 import { readText, bytesOf, digestOf, type ObjectContent } from '../objects/object-store.ts';
+import { shellWord } from '../ledger/text.ts';
 import { recordPublished, recordStored } from '../store/statements/record-published.ts';
 import type { ManifestRow, StoredRow } from '../store/statements/stored-files.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
@@ -30,7 +31,7 @@ import {
   MANIFEST_CONTENT_TYPE,
 } from './write-manifest.ts';
 import { statementsOfDay, type StatementRow, type SummaryRow } from '../store/statements/statements.ts';
-import { contentAsPublished, StatementMisfit } from './day-content.ts';
+import { contentAsPublished, NoFigures, StatementMisfit } from './day-content.ts';
 import { StatementDamaged, fetchInFormat } from './fetch.ts';
 import { STATEMENT_FORMATS } from './formats/all.ts';
 import { CSV } from './formats/csv.ts';
@@ -281,6 +282,12 @@ const RESTORE = 'restore it from a copy of the store, such as an earlier version
 
 const lost = (why: string): Lost => ({ why: `${why}: ${RESTORE}` });
 
+const notRead = ({ merchant_no: merchantNo, day }: StatementRow): Lost => ({
+  why:
+    'this database has not read the day since its statement was adopted, so that it cannot be made again yet: run ' +
+    `\`daybook backfill --from ${day} --to ${day} --merchant ${shellWord(merchantNo)}\`, then repair again; or ${RESTORE}`,
+});
+
 async function statementContent(row: StatementRow, options: PreviewOptions): Promise<Made> {
   const made = (): AsyncIterable<Uint8Array> | null => contentAsPublished(row, options);
   const first = made();
@@ -289,6 +296,7 @@ async function statementContent(row: StatementRow, options: PreviewOptions): Pro
     const { sha256 } = await digestOf(first);
     if (sha256 === row.sha256) return { content: () => made()!, contentType: CSV.contentType };
   } catch (error) {
+    if (error instanceof NoFigures) return notRead(row);
     if (!(error instanceof StatementMisfit)) throw error;
   }
   return lost('its entries have changed since, so that it cannot be made again');

@@ -80,6 +80,9 @@ const EXPLAINED_COLUMNS = ['explained', 'explanations'] as const;
 /** Added at the end on days of which entries could not be read when their statements were published. */
 export const UNREADABLE_COLUMN = 'unreadable';
 
+/** Added at the end on days with rows that do not lead from opening to closing, as entries of a neighbouring day lie among them. */
+export const OVER_MIDNIGHT_COLUMNS = ['over_midnight', 'last_balance'] as const;
+
 /** Most notes in one line; the manifest has more of them. */
 const EXPLANATIONS_MAX = 20;
 
@@ -89,17 +92,20 @@ export function summaryCsv(
 ): string {
   const tells = explained.size > 0;
   const lacks = current.some((row) => (row.unreadable_count ?? 0) > 0);
+  const crosses = current.some((row) => row.over_midnight > 0);
   return csvText([
     [
       ...[...ROW_COLUMNS, 'breaks', 'revision', 'file', 'sha256'],
       ...(tells ? EXPLAINED_COLUMNS : []),
       ...(lacks ? [UNREADABLE_COLUMN] : []),
+      ...(crosses ? OVER_MIDNIGHT_COLUMNS : []),
     ],
     ...current.map((row) => [
       ...ROW_COLUMNS.map((name) => String(row[name])),
       ...[String(row.break_count), String(row.revision), fileOf(row.object_key), row.sha256],
       ...(tells ? explainedCells(explained.get(row.currency) ?? []) : []),
       ...(lacks ? [String(row.unreadable_count ?? 0)] : []),
+      ...(crosses ? [String(row.over_midnight), row.last_balance ?? row.closing] : []),
     ]),
   ]);
 }

@@ -7,7 +7,7 @@ import { downloadedName, manifestFileNextTo, STORE_MARK_KEY } from './keys.ts';
 import { CSV } from './formats/csv.ts';
 import { openZip, UnreadableZip, type ZippedFiles } from './zip-files.ts';
 import type { Manifest, ManifestStatement, OtherFormat } from './manifest.ts';
-import { addDays } from '../ledger/business-day.ts';
+import { addDays, dayBefore, zoneDays } from '../ledger/business-day.ts';
 import { compareAmounts, moneyText } from '../ledger/money.ts';
 import { counted } from '../ledger/text.ts';
 
@@ -178,7 +178,7 @@ export interface Problem {
 export function problemsWithDayBefore(manifest: Manifest, manifests: readonly ReadManifest[]): string[] {
   return manifest.statements.flatMap((statement) => {
     const { currency, previousDay, previousSha256 } = statement;
-    const leftOut = daysLeftOut(manifest.day, statement);
+    const leftOut = daysLeftOut(manifest, statement);
     if (leftOut !== null) return [leftOut];
     const before = manifests
       .filter(({ manifest: other }) => other.merchantNo === manifest.merchantNo && other.day === previousDay)
@@ -206,12 +206,13 @@ export function problemsWithDayBefore(manifest: Manifest, manifests: readonly Re
 
 /** Days without a statement before a day that takes up the balance before them: they are proven then, and have one. */
 function daysLeftOut(
-  day: string,
+  { day, timeZone }: Pick<Manifest, 'day' | 'timeZone'>,
   { currency, previousDay, openingDerived }: ManifestStatement,
 ): string | null {
   if (previousDay === null || openingDerived) return null;
-  const [from, to] = [addDays(previousDay, 1), addDays(day, -1)];
-  if (from > to) return null;
+  const lacking = zoneDays(addDays(previousDay, 1), addDays(day, -1), timeZone);
+  const [from, to] = [lacking[0], lacking.at(-1)];
+  if (from === undefined || to === undefined) return null;
   const days = from === to ? `${from} has` : `${from} to ${to} have`;
   return `${currency}: ${days} no statement, though ${day} takes up the closing of ${previousDay}: run \`daybook run\`, then download again`;
 }
@@ -221,7 +222,7 @@ function skippedDays(
   { currency, previousDay }: ManifestStatement,
   manifests: readonly ReadManifest[],
 ): string[] {
-  const yesterday = addDays(manifest.day, -1);
+  const yesterday = dayBefore(manifest.day, manifest.timeZone);
   const skipped = manifests.some(
     ({ manifest: other }) =>
       other.merchantNo === manifest.merchantNo &&

@@ -5,7 +5,7 @@ import { metered, type Digest } from '../objects/object-store.ts';
 import { CSV } from './formats/csv.ts';
 import { UnreadableRows, type RowCells, type StatementReader, columnsOf } from './formats/format.ts';
 import { counted } from '../ledger/text.ts';
-import { dayWindow, instantsOf, isTimeZone } from '../ledger/business-day.ts';
+import { dayOf, dayWindow, instantsOf, isTimeZone } from '../ledger/business-day.ts';
 import type { ManifestStatement } from './manifest.ts';
 
 interface RowAmounts {
@@ -135,7 +135,7 @@ const MIDNIGHT_MS = 60_000;
 type StatedRows = Sums &
   Pick<
     ManifestStatement,
-    'currency' | 'opening' | 'closing' | 'verdict' | 'breaks' | 'breaksAfter' | 'columns'
+    'currency' | 'opening' | 'closing' | 'verdict' | 'breaks' | 'breaksAfter' | 'columns' | 'overMidnight'
   >;
 
 export interface RowCheck {
@@ -164,7 +164,7 @@ export function checkRows(
     const other = seen(batchNo);
     if (other !== null) say(`line ${line}: ${batchNo} is in the current statement of ${other} too`);
     if (currency !== statement.currency) say(`line ${line}: ${batchNo} is in ${currency || 'no currency'}`);
-    if (!BOOKED_AT.test(bookedAt) || bookedAt.slice(0, 10) !== day)
+    if (!BOOKED_AT.test(bookedAt) || (bookedAt.slice(0, 10) !== day && !isOn(bookedAt, day, zone)))
       say(`line ${line}: ${batchNo} is booked at '${bookedAt}', not on ${day}`);
     if (isPlain(amounts)) balances.take({ batchNo, bookedAt, ...amounts }, line);
     else say(`line ${line}: ${batchNo} needs one plain amount and a balance`);
@@ -189,6 +189,10 @@ export function checkRows(
     },
   };
 }
+
+/** Where the clock is set back over midnight, a day has times with the date of the day after it. */
+const isOn = (bookedAt: string, day: string, zone: string): boolean =>
+  instantsOf(bookedAt, zone).some((ms) => dayOf(ms, zone) === day);
 
 type Say = (problem: string) => void;
 
@@ -227,6 +231,8 @@ function checkBalances(
   let jumped = '0';
   let openPlaces = 0;
   let nearMidnight = false;
+  /** Where a row does not start from the balance before it, breaks included. */
+  let places = 0;
 
   const takeJump = (batchNo: string, before: string, line: number): void => {
     jumps += 1;
@@ -239,17 +245,35 @@ function checkBalances(
     take: (row, line) => {
       const before = sums.take(row);
       const near = isNearMidnight(row.bookedAt);
-      if (statement.verdict !== 'continuous' && (near || nearMidnight)) openPlaces += 1;
-      else if (compareAmounts(before, reached) !== 0) takeJump(row.batchNo, before, line);
+      const jumps = compareAmounts(before, reached) !== 0;
+      if (jumps) places += 1;
+      const mayCross = near || nearMidnight || statement.overMidnight !== undefined;
+      if (statement.verdict !== 'continuous' && mayCross) openPlaces += 1;
+      else if (jumps) takeJump(row.batchNo, before, line);
       nearMidnight = near;
       reached = row.balance;
     },
     end: () => {
       const found = sums.end();
       compareSums(found, statement, say);
+      if (statement.breaks === 0 && jumps === 0) comparePlaces(places, reached, statement, say);
       compareBreaks({ jumps, jumped, openPlaces }, found, statement, say);
     },
   };
+}
+
+/** Without breaks, the rows lead from the opening to the closing but for what the manifest says of midnight. */
+function comparePlaces(before: number, last: string, { closing, overMidnight }: StatedRows, say: Say): void {
+  const isClosed = compareAmounts(last, closing) === 0;
+  const places = before + Number(!isClosed);
+  const said = overMidnight?.places ?? 0;
+  if (places !== said)
+    say(
+      `its rows do not lead on from the opening to the closing at ${counted(places, 'place')}, the manifest says ` +
+        `${counted(said, 'place')} (overMidnight)`,
+    );
+  const saidLast = overMidnight?.lastBalance ?? closing;
+  if (compareAmounts(last, saidLast) !== 0) compare('the balance after the last row', last, saidLast, say);
 }
 
 function compare(what: string, found: string, said: string, say: Say): void {

@@ -5,8 +5,8 @@
 import type { Kysely } from 'kysely';
 import { dayOf, dayWindow } from '../ledger/business-day.ts';
 import type { Account, BusinessDay, Figures } from '../ledger/entry.ts';
-import { compareAmounts } from '../ledger/money.ts';
-import { counted } from '../ledger/text.ts';
+import { compareAmounts, moneyText } from '../ledger/money.ts';
+import { counted, shellWord } from '../ledger/text.ts';
 import { wallSecond, wallSpan } from '../ledger/wall-time.ts';
 import { subtractWindows } from '../ledger/window.ts';
 import { certifiedWindows } from '../store/certificates.ts';
@@ -14,6 +14,7 @@ import type { DB } from '../store/engine/schema.ts';
 import {
   looseOpenings,
   type AccountOnDay,
+  type DueAccountDay,
   type DaysOfAccounts,
   type LooseOpening,
 } from '../store/statements/due-days.ts';
@@ -65,7 +66,7 @@ const saysComplete = ({
   verdict !== 'broken' || creditCount + debitCount === 0;
 
 export function whyWithheld(
-  { account, day, own }: AccountOnDay & { readonly own: Figures },
+  { account, day, ...near }: AccountOnDay & Pick<DueAccountDay, 'own' | 'before'>,
   past: PastOfDay,
   changed: ChangedFrom,
   { zone, now, sharedFrom }: WithheldOptions,
@@ -89,7 +90,10 @@ export function whyWithheld(
   const unreconciled = notReconciled({ account, day }, changed);
   if (unreconciled !== null) return unreconciled;
   const missing = subtractWindows([window], past.proven(account.currency));
-  if (missing.length === 0) return whyUnreadable({ account, day, own }, past);
+  if (missing.length === 0) {
+    const due = { account, day, ...near };
+    return whyUnreadable(due, past) ?? whyAdopted(due, past);
+  }
   const spans = missing
     .slice(0, SPANS_NAMED_MAX)
     .map((span) => wallSpan(span, zone))
@@ -111,6 +115,24 @@ export function whyUnreadable(
       ? `none of its entries can be read: ${count} in quarantine`
       : `${entries} that may be of it cannot be read, and its other ${counted(read, 'entry', 'entries')} would pass for all`;
   return { account, day, cause: 'unreadable', why };
+}
+
+/**
+ * Whether its statement stays as it was adopted: its opening could only be derived, as the statement before it was adopted as
+ * well, and its day was not read. Null if not.
+ */
+function whyAdopted(
+  { account, day, own, before }: AccountOnDay & Pick<DueAccountDay, 'own' | 'before'>,
+  { statements, previous }: PastOfDay,
+): WithheldDay | null {
+  const { currency, merchantNo } = account;
+  const unread = previous.get(currency);
+  const isRead = unread === undefined || (before !== undefined && before.day >= unread.day);
+  if (!own.restarted || isRead || !statements.some((one) => one.currency === currency)) return null;
+  const why =
+    `${unread.day} is published with the closing ${moneyText(unread.closing, currency)}, and this database has not read it since ` +
+    `its statement was adopted. Run \`daybook backfill --from ${unread.day} --to ${unread.day} --merchant ${shellWord(merchantNo)}\``;
+  return { account, day, cause: 'uncertified', why };
 }
 
 /** Whether entries of that day or of one before it changed; null if not. */

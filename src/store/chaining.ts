@@ -6,7 +6,7 @@ import { sql, type RawBuilder } from 'kysely';
 import type { BusinessDay, Window, Account } from '../ledger/entry.ts';
 import { PROVEN_SPANS } from './certificates.ts';
 import type { Chosen } from '../ledger/account-filter.ts';
-import { addDays } from '../ledger/business-day.ts';
+import { addDays, zoneDays } from '../ledger/business-day.ts';
 import {
   DAYS_ASKED,
   DAYS_BEFORE,
@@ -100,6 +100,7 @@ const QUIET_DAYS_MAX = 7;
 interface ToChainAsked {
   readonly merchantNo: string;
   readonly currencies: Chosen;
+  readonly zone: string;
   /** Days whose entries are read if they changed or have no figures yet, in order, each with its window. */
   readonly days: readonly DayAsked[];
   readonly within: Window;
@@ -176,7 +177,7 @@ const ACCOUNTS_KNOWN = sql`
  * The accounts are in order of currency. Each part is found by an index, whatever else is stored.
  */
 export const daysToChain = async (db: Db, asked: ToChainAsked): Promise<AccountToChain[]> =>
-  (await readToChain(db, asked)).map((row) => accountToChain(asked.merchantNo, row));
+  (await readToChain(db, asked)).map((row) => accountToChain(asked, row));
 
 const readToChain = sharedRead<ToChainAsked, Row>(
   {
@@ -232,17 +233,17 @@ const readToChain = sharedRead<ToChainAsked, Row>(
     FROM account ORDER BY account.currency`,
 );
 
-function lastInRow(first: BusinessDay, days: readonly BusinessDay[]): BusinessDay {
+function lastInRow(first: BusinessDay, days: readonly BusinessDay[], zone: string): BusinessDay {
   let last = first;
   for (const day of days) {
-    if (day > addDays(last, 1)) break;
+    if (zoneDays(addDays(last, 1), addDays(day, -1), zone).length > 0) break;
     last = day;
   }
   return last;
 }
 
 function accountToChain(
-  merchantNo: string,
+  { merchantNo, zone }: Pick<ToChainAsked, 'merchantNo' | 'zone'>,
   { currency, since, first, opens_on_balance: opensOnBalance, ...row }: Row,
 ): AccountToChain {
   const entries = new Map<BusinessDay, FirstEntries>();
@@ -258,7 +259,7 @@ function accountToChain(
     begun: row.begun,
     stated: statements.map(({ day }) => day),
     last: row.last,
-    gapless: row.begun === null ? null : { from: row.begun, through: lastInRow(since!, row.figured) },
+    gapless: row.begun === null ? null : { from: row.begun, through: lastInRow(since!, row.figured, zone) },
     figured: row.figured,
     statements,
     around: daysAround(row.around.map(dayFigures), first ?? statements[0]!.day),

@@ -43,6 +43,30 @@ export async function endTasks(
       ${run.ifWaiting === true ? sql`WHERE task.state = 'waiting'` : sql``}`.execute(db);
 }
 
+/**
+ * Ends the merchant in later runs that wait for its job of this one, as it ended here: those that had begun when the job did,
+ * so that it read what they would, and that read no more days back. Its figures count once, in the run that has the job.
+ */
+export async function endJoined(
+  db: Db,
+  {
+    runId,
+    merchantNo,
+    begunAt,
+  }: { readonly runId: number; readonly merchantNo: string; readonly begunAt: Date },
+): Promise<void> {
+  const lookback = (run: string) => sql`${sql.ref(`${run}.request`)}->>'lateSweepDays'`;
+  await sql`
+    UPDATE task AS joined
+    SET state = own.state, exit_code = own.exit_code, reads = own.reads, holder = own.holder, finished_at = own.finished_at,
+      figures = jsonb_build_object('reasons', coalesce(own.figures->'reasons', '[]')), joins = false
+    FROM task own JOIN run done ON done.id = own.run_id, run later
+    WHERE own.kind = 'run' AND own.run_id = ${runId} AND own.merchant_no = ${merchantNo} AND own.state = 'ended'
+      AND joined.merchant_no = own.merchant_no AND joined.joins AND joined.state = 'waiting'
+      AND later.id = joined.run_id AND later.started_at <= ${begunAt}::timestamptz
+      AND (${lookback('later')} IS NULL OR ${lookback('later')} = ${lookback('done')})`.execute(db);
+}
+
 export async function merchantsDoneInSlot(db: Db, job: string, slot: string): Promise<ReadonlySet<string>> {
   const rows = await rowsOf(db)<{ merchantNo: string }>`
     SELECT DISTINCT merchant_no AS "merchantNo" FROM task JOIN run ON run.id = task.run_id

@@ -5,6 +5,7 @@ import {
   dayOf,
   daysFromTo,
   dayWindow,
+  hasDay,
   instantsOf,
   InvalidDay,
   isTimeZone,
@@ -177,6 +178,49 @@ describe('splitAtTransitions', () => {
       }),
     );
   });
+});
+
+/** Zones whose clocks were set back over midnight or skipped days, and all others. */
+const everyZone = fc.oneof(
+  fc.constantFrom('America/St_Johns', 'Antarctica/Casey', 'Pacific/Apia', 'Pacific/Fakaofo', 'Asia/Gaza'),
+  fc.constantFrom(...Intl.supportedValuesOf('timeZone')),
+);
+
+test('around any change of any clock each instant has one day, days never come again, and there are none that no clock shows', () => {
+  const tenMinutes = HOUR_MS / 6;
+  fc.assert(
+    fc.property(everyZone, fc.integer({ min: 2001, max: 2027 }), (zone, year) => {
+      const clock = new Intl.DateTimeFormat('sv-SE', { timeZone: zone, dateStyle: 'short' });
+      const parts = splitAtTransitions(
+        { beginMs: Date.UTC(year, 0, 1), endMs: Date.UTC(year + 1, 0, 1) - 1 },
+        zone,
+      );
+      for (const { beginMs: changeMs } of parts.slice(1)) {
+        const around = Array.from(
+          { length: 12 * 6 * 6 },
+          (_, nth) => changeMs + (nth - 6 * 6 * 6) * tenMinutes,
+        );
+        const instants = [...around, changeMs - 1, changeMs - 30_000].sort((a, b) => a - b);
+        const shown = new Set(instants.map((ms) => clock.format(ms)));
+        let last = '';
+        for (const ms of instants) {
+          const day = dayOf(ms, zone);
+          const { beginMs, endMs } = dayWindow(day, zone);
+          expect(beginMs <= ms && ms <= endMs).toBe(true);
+          expect(day >= last && day <= clock.format(ms)).toBe(true);
+          last = day;
+        }
+        for (const day of daysFromTo(
+          dayOf(changeMs - 24 * HOUR_MS, zone),
+          dayOf(changeMs + 24 * HOUR_MS, zone),
+        )) {
+          expect(hasDay(day, zone)).toBe(shown.has(day));
+          expect(dayWindow(addDays(day, 1), zone).beginMs).toBe(dayWindow(day, zone).endMs + 1);
+        }
+      }
+    }),
+    { numRuns: 60 },
+  );
 });
 
 describe('time zones', () => {

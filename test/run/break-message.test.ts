@@ -26,6 +26,7 @@ const found = (change: Partial<BreakCase> = {}): BreakCase => ({
     note: null,
     run_id: 1,
     healing_read_at: null,
+    readings_unchanged: 0,
   },
   state: 'open',
   takenBy: null,

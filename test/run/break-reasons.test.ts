@@ -23,6 +23,7 @@ const row = (id: number, change: Partial<BreakRow>): BreakRow => ({
   found_at: new Date(AT_MS),
   closed_at: null,
   healing_read_at: null,
+  readings_unchanged: 0,
   note: null,
   run_id: 1,
   ...change,

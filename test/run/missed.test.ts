@@ -17,7 +17,7 @@ test.each([
   ['after the hour that came twice', '30 1 * * *', 'Europe/Berlin', '2026-10-26T00:40:00Z', 27],
   ['every minute', '* * * * *', 'Asia/Shanghai', '2026-03-06T15:30:00Z', 2 + 1 / 60],
 ])('the longest time between two nights is found wherever it lies: %s', (_, when, zone, now, hours) => {
-  expect(oldestMs(when, zone, new Date(now))).toBe(hours * HOUR_MS);
+  expect(oldestMs({ nightly: when, resweep: null, zone }, new Date(now))).toBe(hours * HOUR_MS);
 });
 
 test.each([
@@ -26,7 +26,13 @@ test.each([
   ['once a week', '30 1 * * 1', 170],
   ['every hour', '0 * * * *', 3],
 ])('a night is missed two hours after the longest time between two of them: %s', (_, when, hours) => {
-  expect(oldestMs(when, 'Asia/Shanghai', FRIDAY)).toBe(hours * HOUR_MS);
+  expect(oldestMs({ nightly: when, resweep: null, zone: 'Asia/Shanghai' }, FRIDAY)).toBe(hours * HOUR_MS);
+});
+
+test('where the nightly job is off, the one around midday counts; with both off, one night a day', () => {
+  const zone = 'Asia/Shanghai';
+  expect(oldestMs({ nightly: null, resweep: '0 * * * *', zone }, FRIDAY)).toBe(3 * HOUR_MS);
+  expect(oldestMs({ nightly: null, resweep: null, zone }, FRIDAY)).toBe(26 * HOUR_MS);
 });
 
 test.each<[string, Record<string, boolean>, number | null, boolean]>([

@@ -7,7 +7,7 @@ import { adjustmentText, leftName, remarksOf, requestedText } from '../../src/ru
 const ZONE = 'Asia/Shanghai';
 const AT = new Date('2026-03-06T01:30:00Z');
 type Seen = Parameters<typeof remarksOf>[0];
-const WELL = { runs: { last: null, notMadeUpFor: [] }, backfills: [] } as const;
+const WELL = { runs: { last: null, notMadeUpFor: [], failedJobs: [] }, backfills: [] } as const;
 type Undelivered = Parameters<typeof remarksOf>[1];
 const remarks = (seen: Partial<Seen>, alerts: Undelivered = null, mail: Undelivered = null) =>
   remarksOf({ ...WELL, ...seen }, alerts, mail, ZONE);

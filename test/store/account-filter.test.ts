@@ -39,7 +39,8 @@ const QUERIES: readonly [string, (db: Kysely<DB>, accounts: AccountFilter) => Pr
   ['breaks', listBreaks],
   [
     'breaks to heal',
-    async (db, accounts) => (await breaksToHeal(db, { accounts, spanMsMax: 1_000, limit: 1_000 })).newest,
+    async (db, accounts) =>
+      (await breaksToHeal(db, { accounts, spanMsMax: 1_000, limit: 1_000, now: new Date() })).newest,
   ],
   [
     'amendments',

@@ -129,7 +129,7 @@ describe.each([
       'reads what chaining the day needs',
       () => () =>
         daysToChain(db, {
-          ...{ merchantNo: MERCHANT, currencies: null, within: DAY },
+          ...{ merchantNo: MERCHANT, currencies: null, zone: 'UTC', within: DAY },
           days: [{ day: dayOf(DAY.beginMs, 'UTC'), window: DAY }],
         }),
     ],

@@ -15,7 +15,7 @@ const dayAt = (nth: number): string => addDays(D0, nth);
 const windowAt = (nth: number) => dayWindow(dayAt(nth), 'UTC');
 const DAYS = [-1, 0, 1, 2, 3].map((nth) => ({ day: dayAt(nth), window: windowAt(nth) }));
 const WITHIN = { beginMs: windowAt(-3).beginMs, endMs: windowAt(3).endMs };
-const ASKED = { merchantNo: MERCHANT, currencies: null, days: DAYS, within: WITHIN };
+const ASKED = { merchantNo: MERCHANT, currencies: null, zone: 'UTC', days: DAYS, within: WITHIN };
 
 const figuresOf = (currency: string, day: string): DayFigures => ({
   ...{

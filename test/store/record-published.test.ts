@@ -69,6 +69,7 @@ const statement = (day: string, change: Partial<StatementRow> = {}): StatementRo
   ...{
     restarted: false,
     unreadable_count: 0,
+    ...{ over_midnight: 0, last_balance: null },
     other_closings: '',
     published_at: NOW,
     supersedes: null,

@@ -150,7 +150,15 @@ async function store(db: Db, lease: Lease, merchantNo: string, made: Merchant, r
         break_count: 0,
         breaks_after: 0,
       },
-      ...{ unreadable_count: 0, other_closings: '', supersedes: null, reason: null, run_id: null },
+      ...{
+        unreadable_count: 0,
+        over_midnight: 0,
+        last_balance: null,
+        other_closings: '',
+        supersedes: null,
+        reason: null,
+        run_id: null,
+      },
     })),
     stored: days(made.published).map(({ currency, day }) => ({
       ...{ merchant_no: merchantNo, day, object_key: `${merchantNo}/${day}${currency}.csv`, sha256: 'a' },
@@ -180,7 +188,7 @@ function questionsOf(db: Db, merchantNo: string, made: Merchant, runId: number) 
   const inOrder = <Item>(items: readonly Item[]) =>
     items.toSorted((a, b) => (String(a) < String(b) ? -1 : 1));
   return {
-    daysToChain: () => daysToChain(db, { merchantNo, currencies, days, within: ALL }),
+    daysToChain: () => daysToChain(db, { merchantNo, currencies, zone: 'UTC', days, within: ALL }),
     countByFigures: () => countByFigures(db, merchantNo, { from: FROM, to: TO }, ALL),
     countStored: () => countStored(db, merchantNo, ALL, currency),
     storedIn: () => storedIn(db, merchantNo, ALL),

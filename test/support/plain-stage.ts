@@ -34,7 +34,12 @@ export interface PlainStage {
   readonly close: () => Promise<void>;
 }
 
-export async function openPlainStage(entries: readonly WireEntry[], now: string): Promise<PlainStage> {
+/** `zone` is that of the stamps, if they are not in `PLAIN_ZONE`. */
+export async function openPlainStage(
+  entries: readonly WireEntry[],
+  now: string,
+  { zone = PLAIN_ZONE, env = {} }: { readonly zone?: string; readonly env?: NodeJS.ProcessEnv } = {},
+): Promise<PlainStage> {
   const platform = await startPlainPlatform();
   const home = await mkdtemp(join(tmpdir(), 'daybook-plain-'));
   const folder = join(home, 'statements');
@@ -44,13 +49,14 @@ export async function openPlainStage(entries: readonly WireEntry[], now: string)
     const settings = loadSettings({
       env: {
         PLATFORM_BASE_URL: platform.url,
-        PLATFORM_TIME_ZONE: PLAIN_ZONE,
+        PLATFORM_TIME_ZONE: zone,
         PLATFORM_MERCHANT_NO: PLAIN_MERCHANT.merchantNo,
         PLATFORM_TOKEN: PLAIN_MERCHANT.token,
         DATABASE_URL: await freshDatabaseUrl(),
         DAYBOOK_DATA_DIR: home,
         STATEMENTS_URL: pathToFileURL(folder).href,
         DAYBOOK_LOG_LEVEL: 'silent',
+        ...env,
       },
       readFile: () => '',
       needs: ['platform'],

@@ -68,16 +68,21 @@ function breakBetween(at: Reached, link: Link, scale: number): ContinuityBreak {
       beginMs: Math.min(at.bookedMs, link.bookedMs),
       endMs: Math.max(at.bookedMs, link.bookedMs) + 999,
     },
-    day: link.entry.bookedAt.slice(0, 10),
+    day: link.day,
   };
 }
 
 /** Makes links of entries, their amounts times 10^scale. */
-export function createLinkOf<Entry extends ChainEntry>(): (entry: Entry, scale: number) => Link<Entry> {
+export function createLinkOf<Entry extends ChainEntry>(): (
+  entry: Entry,
+  scale: number,
+  ofDay?: BusinessDay,
+) => Link<Entry> {
   /** Neighbouring entries share one string for their day, to save memory. */
   let day: BusinessDay = '-';
-  return (entry, scale) => {
-    if (!entry.bookedAt.startsWith(day)) day = entry.bookedAt.slice(0, 10);
+  return (entry, scale, ofDay) => {
+    if (ofDay !== undefined) day = ofDay;
+    else if (!entry.bookedAt.startsWith(day)) day = entry.bookedAt.slice(0, 10);
     const net = entry.credit === null ? -toScaled(entry.debit!, scale) : toScaled(entry.credit, scale);
     const after = toScaled(entry.balance, scale);
     return {

@@ -31,6 +31,7 @@ import {
   type ChainStep,
   type Link,
 } from './chain-link.ts';
+import type { BusinessDay } from '../entry.ts';
 import { decimalsOf, fromScaled, toScaled } from '../money.ts';
 import { Places } from './places.ts';
 
@@ -53,8 +54,11 @@ export interface ChainOptions {
 }
 
 export interface Chain<Entry extends ChainEntry = ChainEntry> {
-  /** Takes entries sorted by (bookedMs, batchNo), later than those of the last push. Returns the steps now certain. */
-  readonly push: (entries: readonly Entry[]) => ChainStep<Entry>[];
+  /**
+   * Takes entries sorted by (bookedMs, batchNo), later than those of the last push. Returns the steps now certain. They are
+   * of `day`; if it is left out, each is of the date of its time.
+   */
+  readonly push: (entries: readonly Entry[], day?: BusinessDay) => ChainStep<Entry>[];
   /** Ends the chain and returns the remaining steps. */
   readonly end: () => ChainStep<Entry>[];
   /**
@@ -104,11 +108,11 @@ export function createChain<Entry extends ChainEntry = ChainEntry>(options: Chai
     if (second.length > 0) places.add(second);
     second = [];
   };
-  const push = (entries: readonly Entry[]): ChainStep<Entry>[] => {
+  const push = (entries: readonly Entry[], day?: BusinessDay): ChainStep<Entry>[] => {
     for (const entry of entries) {
       const decimals = Math.max(decimalsOf(entry.credit ?? entry.debit!), decimalsOf(entry.balance));
       if (decimals > scale) widen(decimals);
-      const link = linkOf(entry, scale);
+      const link = linkOf(entry, scale, day);
       if (second.length > 0 && second[0]!.bookedMs !== link.bookedMs) {
         closeSecond();
         places.emit(link.bookedMs);

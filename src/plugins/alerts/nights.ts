@@ -57,6 +57,13 @@ export function runFailed(ended: RunEnded, undone: Undone): AlertContent {
   };
 }
 
+/** The same of a job that reads no ledger: no day is missing for it. */
+export const jobFailed = (content: AlertContent): AlertContent => ({
+  ...content,
+  kind: 'failed-job',
+  todo: 'see `daybook runs ID`; the schedule tries again by itself, and DAYBOOK_SCHEDULE_... set to off stops a job. No day of the ledger is missing for it',
+});
+
 export const runKilled = (run: {
   readonly id: number;
   readonly command: string;

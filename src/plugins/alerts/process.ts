@@ -6,6 +6,7 @@ import type { AlertContent, AlertingApp, AlertingOptions, Alerts, Purpose } from
 import { clockOf } from '../../run/app.ts';
 import { ownMerchants, readMerchants } from '../../run/chosen-merchants.ts';
 import { oldestMs } from '../../run/schedule/due.ts';
+import { scheduledJobs } from '../../run/schedule/job.ts';
 import type { SettingsWithoutPlatform } from '../../settings/settings.ts';
 import { openDatabase } from '../../store/engine/connection.ts';
 import { EmbeddedDatabaseBusy, isDatabaseTrouble } from '../../store/engine/errors.ts';
@@ -82,14 +83,17 @@ export async function runWatchdog(
     await checkForUnmatched(db, { ...raising, maxDays: settings.books.alertDays });
     await checkForMissedRun(db, ownMerchants(settings), {
       ...raising,
-      maxAgeMs: maxAgeMs ?? oldestMs(schedule.nightly, schedule.zone, at),
+      maxAgeMs: maxAgeMs ?? oldestMs(schedule, at),
     });
   }
   if (!seesRuns || !(await isMine('runs'))) return;
-  const named = (isLedger: boolean): string[] =>
-    jobs.filter((job) => job.isLedger === isLedger).map(({ name }) => name);
+  const due = new Set(scheduledJobs(jobs, settings).map(({ job }) => job));
+  const others = jobs.filter(({ isLedger }) => !isLedger).map(({ name }) => name);
   await checkForUnfinishedRuns(db, {
-    ...{ ...raising, ledgerJobs: named(true), otherJobs: named(false) },
+    ...raising,
+    ledgerJobs: jobs.filter(({ isLedger }) => isLedger).map(({ name }) => name),
+    otherJobs: others.filter((job) => due.has(job)),
+    jobsOff: others.filter((job) => !due.has(job)),
     merchants: () => readMerchants(db, settings),
   });
 }
@@ -187,7 +191,7 @@ async function isRunMissed({ dataDir, schedule }: SettingsWithoutPlatform, now: 
       () => true,
     );
   }
-  return now.getTime() - lastGood.getTime() > oldestMs(schedule.nightly, schedule.zone, now);
+  return now.getTime() - lastGood.getTime() > oldestMs(schedule, now);
 }
 
 /**

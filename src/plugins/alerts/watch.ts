@@ -10,7 +10,7 @@ import { ABOUT_NO_MERCHANT, firstSentences, NAMED_MAX } from '../../run/alerts.t
 import { addDays, dayOf } from '../../ledger/business-day.ts';
 import { isNoFailure, lastRunsOf, notesOf, type KnownRun, type LastRunsAsked } from '../../run/run-state.ts';
 import type { ExitCode, Reason } from '../../run/verdict/exit-codes.ts';
-import { gradeOf, MISSED, NIGHT, runFailed, runKilled } from './nights.ts';
+import { gradeOf, jobFailed, MISSED, NIGHT, runFailed, runKilled } from './nights.ts';
 import { activeWith } from '../../store/fleet-counts.ts';
 
 /**
@@ -85,31 +85,38 @@ export async function checkForUnmatched(
   );
 }
 
+interface UnfinishedAsked {
+  readonly zone: string;
+  /** Jobs that read no ledger and are not due any more: trouble with them is over. */
+  readonly jobsOff?: readonly string[];
+}
+
 /** Raises that the last run of a job was killed or failed and none has made up for it, unless that was reported. */
 export async function checkForUnfinishedRuns(
   db: Kysely<DB>,
-  { zone, ...options }: Raising & LastRunsAsked & { readonly zone: string },
+  { zone, jobsOff = [], ...options }: Raising & LastRunsAsked & UnfinishedAsked,
 ): Promise<void> {
   const { now, otherJobs } = options;
-  const { notMadeUpFor } = await lastRunsOf(db, { ...options, nightlyOnly: true });
-  const undone = notMadeUpFor.filter((run) => !isNoFailure(run, now));
+  const { notMadeUpFor, failedJobs } = await lastRunsOf(db, { ...options, nightlyOnly: true });
+  const undone = [...notMadeUpFor, ...failedJobs].filter((run) => !isNoFailure(run, now));
   const nameOf = ({ command }: KnownRun): string => (otherJobs.includes(command) ? `job ${command}` : NIGHT);
   for (const run of undone) {
     const { id: runId, fromDay: from, toDay: to, exitCode } = run;
     const left = await undoneInRun(db, runId);
-    const content =
+    const said =
       run.state === 'killed'
         ? runKilled({ ...run, zone })
         : runFailed(
             { runId, job: run.command, exitCode: exitCode!, reasons: reasonsOf(run), from, to },
             left,
           );
+    const content = failedJobs.includes(run) ? jobFailed(said) : said;
     const condition = { name: nameOf(run), grade: gradeOf(exitCode), count: left.count };
     await db.transaction().execute((trx) => raiseCondition(trx, condition, content, options));
   }
   // A good night ends its own trouble.
   const names = undone.map(nameOf);
-  const over = otherJobs.map((job) => `job ${job}`).filter((name) => !names.includes(name));
+  const over = [...otherJobs, ...jobsOff].map((job) => `job ${job}`).filter((name) => !names.includes(name));
   if (over.length > 0) await db.transaction().execute((trx) => endConditions(trx, over, options));
 }
 

@@ -6,6 +6,7 @@ export const books: Plugin = {
   about: 'a merchant’s own books: importing them, and matching them with the ledger',
   tables: ['book_import', 'book_unreadable', 'book_entry', 'book_match', 'book_match_entry', 'book_day'],
   settings: [
+    'DAYBOOK_SCHEDULE_BOOKS',
     ...['BOOKS_RULES', 'BOOKS_DAYS', 'BOOKS_SUM_ENTRIES_MAX', 'BOOKS_TOLERANCES'],
     ...['BOOKS_APPROVAL_ABOVE', 'BOOKS_CLOSE_NEEDS_MATCH', 'BOOKS_ALERT_DAYS'],
   ],
@@ -27,7 +28,7 @@ export const books: Plugin = {
     {
       name: 'books',
       what: 'own books matched with the ledger, after the night; nothing where no merchant has any',
-      when: (schedule) => schedule.nightly,
+      when: ({ books, nightly }) => (books === undefined ? nightly : books),
       isLedger: false,
       run: async (...asked) => (await import('./match-command.ts')).executeMatchJob(...asked),
     },

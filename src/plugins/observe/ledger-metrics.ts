@@ -140,9 +140,16 @@ const RUNS: readonly StateMetric[] = [
   ),
   figure(
     'daybook_runs_not_made_up_for',
-    'Scheduled runs that did not end well and whose work no later run has done. Without runs that were asked to stop, or lately left work to other processes.',
+    'Scheduled runs of the ledger that did not end well and whose work no later run has done. Without runs that were asked to stop, or lately left work to other processes.',
     ({ runs }, { at }) => runs.notMadeUpFor.filter((run) => !isNoFailure(run, at)).length,
   ),
+  labelled('daybook_jobs_failed', 'Scheduled jobs that read no ledger: 1 if the last run did not end well.', {
+    labels: ['job'],
+    samples: ({ runs }, { at }) =>
+      runs.failedJobs
+        .filter((run) => !isNoFailure(run, at))
+        .map(({ command: job }) => ({ value: 1, labels: { job } })),
+  }),
   labelled('daybook_next_run_timestamp_seconds', 'When the schedule runs its next job.', {
     labels: ['job'],
     samples: ({ nextRun }) =>

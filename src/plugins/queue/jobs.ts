@@ -26,7 +26,8 @@ const IS_ON_A_LANE = sql`name IN (${sql.join(LANES)})`;
 
 export async function isEmpty(db: Db): Promise<boolean> {
   const rows = await rowsOf(db)<{ open: boolean }>`
-    SELECT EXISTS (SELECT 1 FROM ${JOBS} WHERE ${IS_ON_A_LANE} AND ${IS_OPEN}) AS open`;
+    SELECT EXISTS (SELECT 1 FROM ${JOBS} WHERE ${IS_ON_A_LANE} AND ${IS_OPEN})
+      OR EXISTS (SELECT 1 FROM task WHERE joins AND state = 'waiting') AS open`;
   return !rows[0]!.open;
 }
 
@@ -178,6 +179,26 @@ export async function enqueue(
   return refused;
 }
 
+/**
+ * Gives merchants that waited for their jobs of earlier runs jobs of their own, where those jobs are gone and did not end
+ * them: they had begun before the run did, read fewer days back, or were given up.
+ */
+export async function sendJoined({ boss, db }: Queue): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    const jobs = await rowsOf(trx)<MerchantJob>`
+      SELECT DISTINCT ON (merchant_no) run_id AS "runId", merchant_no AS "merchantNo" FROM task
+      WHERE joins AND state = 'waiting' AND NOT EXISTS (
+        SELECT FROM ${JOBS} WHERE name = 'night' AND ${IS_OPEN} AND singleton_key = task.merchant_no)
+      ORDER BY merchant_no, run_id LIMIT ${LOST_MAX}`;
+    if (jobs.length === 0) return;
+    const refused = await enqueue({ boss }, trx, 'night', jobs);
+    for (const { runId, merchantNo } of jobs.filter((job) => !refused.includes(job)))
+      await sql`
+        UPDATE task SET joins = false
+        WHERE kind = 'run' AND run_id = ${runId} AND merchant_no = ${merchantNo}`.execute(trx);
+  });
+}
+
 /** A job that a worker has taken. `retryCount` says which attempt it is. */
 export interface ClaimedJob extends MerchantJob {
   readonly lane: Lane;
@@ -226,6 +247,7 @@ export async function lostMerchants(db: Db): Promise<LostMerchant[]> {
     SELECT run_id AS "runId", merchant_no AS "merchantNo" FROM (
       SELECT waiting.run_id, waiting.merchant_no
       FROM run JOIN task waiting ON waiting.run_id = run.id AND waiting.state = 'waiting' AND waiting.kind = 'run'
+        AND NOT waiting.joins
       WHERE run.request IS NOT NULL AND run.exit_code IS NULL
       EXCEPT SELECT (data->>'runId')::bigint, singleton_key COLLATE "C" FROM ${JOBS} WHERE ${IS_ON_A_LANE} AND ${IS_OPEN}
     ) AS lost

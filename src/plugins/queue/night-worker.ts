@@ -8,7 +8,7 @@ import { RunMemory, workOnStages, type RecordedRun } from '../../run/recorded-ru
 import { markReported } from '../../run/run-end.ts';
 import { withExplainedFailure } from '../../run/stages/sync-stage.ts';
 import { EXIT, UsageError, type ExitCode } from '../../run/verdict/exit-codes.ts';
-import { endTasks } from '../../store/tasks.ts';
+import { endJoined, endTasks } from '../../store/tasks.ts';
 import type { MerchantJob } from './queue.ts';
 import { merchantExitCode, queuedRun, type QueuedRequest } from './stored.ts';
 
@@ -39,6 +39,7 @@ export class NightWorker {
     if (known !== null) return (known ?? EXIT.done) as ExitCode;
     const run = await this.#runs.of(runId, () => this.#learn(runId, signal));
     const { command, range, currencies, scheduled, lateSweepDays } = run.asked;
+    const begunAt = this.#app.now();
     const deps = {
       ...runDeps(this.#app, signal),
       ...(lateSweepDays !== null && { lateSweepDays }),
@@ -64,6 +65,7 @@ export class NightWorker {
       held.lossOf(merchantNo).throwIfAborted();
       if (!end!.isRecorded) throw new Error(`the end of ${merchantNo} in run ${runId} was not recorded`);
       await markReported(active, end!.standing, [end!]);
+      await endJoined(deps.db, { runId, merchantNo, begunAt });
       return end!.exitCode;
     });
   }

@@ -5,21 +5,18 @@ import { logEnd } from '../../cli/keep-running.ts';
 import { messageOf } from '../../ledger/text.ts';
 import type { RunDeps, RunRequest } from '../../run/active-run.ts';
 import { runDeps, type PlatformApp } from '../../run/app.ts';
-import { taskEndOf } from '../../run/merchant-ends.ts';
 import { runRanges } from '../../run/merchant-ranges.ts';
 import type { DayRange } from '../../run/range.ts';
 import { notesOf } from '../../run/run-state.ts';
 import { isSlotDone, notDoneInSlot, recordStart } from '../../run/run.ts';
 import type { DueJob } from '../../run/schedule/due.ts';
-import { EXIT } from '../../run/verdict/exit-codes.ts';
 import type { Trx } from '../../store/engine/database.ts';
 import { runById } from '../../store/runs.ts';
-import { endTasks, type TaskEnd } from '../../store/tasks.ts';
 import type { QueuedSlots } from '../../run/work-queue.ts';
 import { finishQueuedRun } from './end-run.ts';
 import { enqueue } from './jobs.ts';
 import { withQueue, type MerchantJob, type Queue } from './queue.ts';
-import { lockSlot, openRunOfSlot, openRunSince, queueTasks } from './stored.ts';
+import { joinEarlierJobs, lockSlot, openRunOfSlot, openRunSince, queueTasks } from './stored.ts';
 
 /** Calls `work` with the slots, while the queue is open. */
 export async function withSlots(
@@ -82,8 +79,8 @@ interface QueueingDeps extends RunDeps {
 
 /**
  * Puts a due slot on the queue, once, however many processes try: with the merchants that are not done in it yet. If a
- * queued run of the slot is open, returns that one. Null if the slot is done. A merchant with a job of an earlier run is
- * busy in this one.
+ * queued run of the slot is open, returns that one. Null if the slot is done. A merchant whose job of an earlier run is still
+ * on the queue joins that job.
  */
 export async function queueSlot(
   request: RunRequest & { readonly scheduled: DueJob },
@@ -105,22 +102,13 @@ export async function queueSlot(
 
 async function begin(request: RunRequest, days: DayRange, deps: QueueingDeps, trx: Trx): Promise<number> {
   const { command, range, currencies, scheduled = null, notRead = [] } = request;
-  const { holder, now, lateSweepDays = null } = deps;
+  const { lateSweepDays = null } = deps;
   const runId = await recordStart(request, { ...deps, db: trx }, days);
   const merchants = request.merchants.map(({ merchantNo }) => merchantNo);
   await queueTasks(trx, runId, { command, range, currencies, scheduled, lateSweepDays, notRead }, merchants);
   const jobs = merchants.map((merchantNo) => ({ runId, merchantNo }));
   const refused = await deps.enqueue(trx, jobs);
-  const ends = refused.map(({ merchantNo }) => busyEnd(merchantNo));
-  await endTasks(trx, ends, { runId, holder, now: now(), ifWaiting: true });
+  const joining = refused.map(({ merchantNo }) => merchantNo);
+  await joinEarlierJobs(trx, runId, joining);
   return runId;
 }
-
-/** The end of a merchant whose job of an earlier run is still open. */
-const busyEnd = (merchantNo: string): TaskEnd =>
-  taskEndOf({
-    exitCode: EXIT.incomplete,
-    what: `${merchantNo} is busy: its job of an earlier run is still on the queue`,
-    todo: 'the schedule comes back to it; `daybook jobs list` shows whether workers are at work',
-    merchantNo,
-  });

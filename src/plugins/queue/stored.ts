@@ -77,6 +77,16 @@ export async function lockSlot(trx: Trx, job: string, slot: string): Promise<voi
   await lockNamed(trx, `daybook slot ${job} ${slot}`);
 }
 
+/** Makes these merchants of the run wait for their jobs of earlier runs. */
+export async function joinEarlierJobs(trx: Trx, runId: number, merchants: readonly string[]): Promise<void> {
+  if (merchants.length === 0) return;
+  await sql`
+    UPDATE task SET joins = true
+    WHERE kind = 'run' AND run_id = ${runId} AND merchant_no = ANY (${arrayLiteral(merchants)}::text[])`.execute(
+    trx,
+  );
+}
+
 /** The exit code of the merchant's part of the run, null while it waits; undefined if it is none of the run's. */
 export async function merchantExitCode(
   db: Db,

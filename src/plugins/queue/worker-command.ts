@@ -10,6 +10,7 @@ import { withRepeats } from '../../run/repeats.ts';
 import { EXIT, type ExitCode } from '../../run/verdict/exit-codes.ts';
 import { doSlices, enqueueBackfills } from './backfills.ts';
 import { finishQueuedRun, finishWaitingRuns } from './end-run.ts';
+import { sendJoined } from './jobs.ts';
 import { NightWorker } from './night-worker.ts';
 import { withQueue } from './queue.ts';
 import { type JobEnd, keepWorking } from './worker.ts';
@@ -77,6 +78,7 @@ async function workOnQueue(
         return exitCode;
       },
       endAbandoned: async () => {
+        await sendJoined(queue);
         for (const run of await finishWaitingRuns(deps)) log.info({ run }, 'run ended');
         await enqueueBackfills(queue, { now: app.now, zone: app.settings.platform.timeZone });
       },

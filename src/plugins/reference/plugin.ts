@@ -18,6 +18,8 @@ export const reference: Plugin = {
       name: 'reference',
       what: 'the platform’s lists: banks and payout methods of the countries in the settings, occupations, natures, purposes',
       when: (schedule) => schedule.reference,
+      // Without credentials of the agent the platform refuses each call.
+      isSetUp: ({ platform }) => Object.keys(platform.agentHeaders).length > 0,
       isLedger: false,
       run: async (app, due, signal) => {
         const { executeReferenceRun, referenceWork } = await import('./run.ts');

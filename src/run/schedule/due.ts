@@ -3,6 +3,7 @@ import { instantsOf, splitAtTransitions } from '../../ledger/business-day.ts';
 import { cronTimeAfter, cronTimeBefore } from '../../settings/cron.ts';
 import { wallMs, wallSecond, wallTime } from '../../ledger/wall-time.ts';
 import { isGoodEnd } from '../verdict/exit-codes.ts';
+import type { Schedule } from '../../settings/schema.ts';
 import type { SlotEnd } from '../../store/runs.ts';
 
 /** A job that ended incomplete is tried again after this time, until its next slot. */
@@ -98,17 +99,23 @@ export function nextRun(jobs: readonly ScheduledJob[], zone: string, now: Date):
   return coming.sort((a, b) => a.at.getTime() - b.at.getTime())[0] ?? null;
 }
 
+type LedgerTimes = Pick<Schedule, 'nightly' | 'resweep' | 'zone'>;
+
 const LATE_AFTER_MS = 2 * 3_600_000;
 /** So long ahead is searched for the longest time between two nights, and at so many nights at least and at most. */
 const CHECKED_PERIOD_MS = 8 * 24 * 3_600_000;
 const SLOTS_CHECKED_MIN = 8;
 const SLOTS_CHECKED_MAX = 1_200;
 
+/** Where the schedule reads no ledger, something else does, once a day. */
+const ONCE_A_DAY = '30 1 * * *';
+
 /**
- * How old the last good reading may be: the longest time between two nights of this cron expression, of the last two
- * and those of the next week, and two hours.
+ * How old the last good reading may be: the longest time between two nights of the schedule, of the last two and those of
+ * the next week, and two hours. Where the nightly job is off, the other one that reads the ledger counts.
  */
-export function oldestMs(nightly: string, zone: string, now: Date): number {
+export function oldestMs({ nightly: times, resweep, zone }: LedgerTimes, now: Date): number {
+  const nightly = times ?? resweep ?? ONCE_A_DAY;
   const slotBefore = (at: Date): Date => instantOfSlot(lastSlot(nightly, zone, at), zone);
   let at = slotBefore(new Date(slotBefore(now).getTime() - 1));
   let longestMs = 0;

@@ -2,7 +2,7 @@
  * Checks for what is odd about a ledger although no balance breaks, and stores it as notices until a run has reported
  * it.
  */
-import { addDays, dayOf, daysFromTo, dayWindow } from '../../ledger/business-day.ts';
+import { addDays, dayOf, dayWindow, zoneDays } from '../../ledger/business-day.ts';
 import { isChecked } from '../../ledger/checks.ts';
 import { emptyBusyDays, USUAL_DAYS, type EntriesADay } from '../../ledger/empty-days.ts';
 import type { BusinessDay } from '../../ledger/entry.ts';
@@ -130,7 +130,7 @@ function daysToJudge({ deps, days: range }: MerchantWork): readonly BusinessDay[
   const settledMs = deps.now().getTime() - deps.settleDelayMs;
   const earliest = addDays(dayOf(settledMs, deps.zone), -JUDGED_DAYS_MAX);
   const from = range.from < earliest ? earliest : range.from;
-  const days = from > range.to ? [] : daysFromTo(from, range.to);
+  const days = zoneDays(from, range.to, deps.zone);
   return days.filter((day) => dayWindow(day, deps.zone).endMs <= settledMs);
 }
 

@@ -81,15 +81,21 @@ async function heal(work: MerchantWork, outcome: MerchantOutcome): Promise<boole
     accounts: accountsOf(merchantNo, request.currencies),
     spanMsMax: HEALING_SPAN_MS_MAX,
     limit: BREAKS_CHECKED_MAX,
+    now: deps.now(),
   });
   let hasChanged = false;
   for (const task of healingTasks(newest, longestWaiting)) {
     const read = await readAgain(work, outcome, task);
-    hasChanged ||= read.inserted + read.amended + read.vanished + read.returned > 0;
+    hasChanged ||= changes(read);
     if (read.failure !== null) break;
   }
   return hasChanged;
 }
+
+type EntriesChanged = Readonly<Record<'inserted' | 'amended' | 'vanished' | 'returned', number>>;
+
+const changes = ({ inserted, amended, vanished, returned }: EntriesChanged): boolean =>
+  inserted + amended + vanished + returned > 0;
 
 async function readAgain(
   { deps, lease, runId, zoneGate, merchant, merchantNo }: MerchantWork,
@@ -112,7 +118,8 @@ async function readAgain(
   if (sync !== null) outcome.sync = { ...sync, report: afterReadingAgain(sync.report, report, window) };
   // Stopped, it did not read the span: its breaks keep their turn.
   deps.signal.throwIfAborted();
-  await writeTransaction(deps.db, lease, (trx) => markHealingRead(trx, merchantNo, breakIds, deps.now()));
+  const marked = { merchantNo, ids: breakIds, hasChanged: changes(report), now: deps.now() };
+  await writeTransaction(deps.db, lease, (trx) => markHealingRead(trx, marked));
   return report;
 }
 

@@ -29,11 +29,13 @@ export const oneOf = <const T extends readonly [string, ...string[]]>(choices: T
 
 export const timeZone = () => text().refine(isTimeZone, { error: 'is no IANA time zone this machine knows' });
 
-export const cronExpression = () =>
-  reading((value) => {
+/** When a job is due; null for `off`: never. */
+export const jobTimes = () =>
+  reading((value): string | null => {
+    if (value === 'off') return null;
     const problem = cronProblem(value);
     if (problem === null) return value;
-    throw new Wrong(`is no cron expression (minute hour day month weekday): ${problem}`);
+    throw new Wrong(`is no cron expression (minute hour day month weekday) and not off: ${problem}`);
   });
 
 export const directory = () => text().min(1, { error: 'must name a directory' });

@@ -262,6 +262,10 @@ export async function unprovenSpans(
   return Map.groupBy(rows, ({ merchantNo }) => merchantNo);
 }
 
+/** A span that was read again so often in a row without a change is read again weekly, at the same time of a night. */
+const READINGS_UNCHANGED_MAX = 2;
+const ASKED_AGAIN_AFTER_MS = 6.5 * 24 * 3_600_000;
+
 /**
  * Open breaks whose span is short enough to be read again. Two lists, each of at most `limit`: those never read again
  * yet, newest first; and those whose last reading (or finding) is longest ago. A break may be in both.
@@ -272,6 +276,7 @@ export async function breaksToHeal(
     readonly accounts: AccountFilter;
     readonly spanMsMax: number;
     readonly limit: number;
+    readonly now: Date;
   },
 ): Promise<{ readonly newest: readonly BreakRow[]; readonly longestWaiting: readonly BreakRow[] }> {
   const narrow = db
@@ -280,6 +285,12 @@ export async function breaksToHeal(
     .where('status', '=', sql.lit('open'))
     .where(ofAccounts(asked.accounts))
     .where(sql<boolean>`end_ms - begin_ms < ${asked.spanMsMax}`)
+    .where((eb) =>
+      eb.or([
+        eb('readings_unchanged', '<', READINGS_UNCHANGED_MAX),
+        eb('healing_read_at', '<=', new Date(asked.now.getTime() - ASKED_AGAIN_AFTER_MS)),
+      ]),
+    )
     .limit(asked.limit);
   return {
     newest: await narrow.where('healing_read_at', 'is', null).orderBy('id', 'desc').execute(),
@@ -290,16 +301,23 @@ export async function breaksToHeal(
   };
 }
 
+interface HealingRead {
+  readonly merchantNo: string;
+  readonly ids: readonly number[];
+  /** Whether it brought, changed or took away an entry. */
+  readonly hasChanged: boolean;
+  readonly now: Date;
+}
+
 /** Records that the spans of the merchant's breaks were read again, so that other breaks come first next time. */
 export async function markHealingRead(
   trx: Trx,
-  merchantNo: string,
-  ids: readonly number[],
-  now: Date,
+  { merchantNo, ids, hasChanged, now }: HealingRead,
 ): Promise<void> {
+  const more = sql<number>`least(readings_unchanged + 1, ${READINGS_UNCHANGED_MAX}::int)`;
   await trx
     .updateTable('continuity_break')
-    .set({ healing_read_at: now })
+    .set({ healing_read_at: now, readings_unchanged: hasChanged ? 0 : more })
     .where('merchant_no', '=', merchantNo)
     .where('id', '=', sql<number>`ANY (${ids}::bigint[])`)
     .execute();

@@ -941,6 +941,10 @@ export interface ContinuityBreak {
    */
   note: string | null;
   /**
+   * How often in a row its span was read again without a change. From two on it is read again weekly.
+   */
+  readings_unchanged: Generated<number>;
+  /**
    * The run that found it. Null where none is on record.
    */
   run_id: number | null;
@@ -1984,6 +1988,10 @@ export interface Statement {
    */
   debit_total: string;
   /**
+   * The balance after its last row, where that is not the closing for this reason. Null elsewhere.
+   */
+  last_balance: string | null;
+  /**
    * The platform's number of the merchant.
    */
   merchant_no: string;
@@ -1999,6 +2007,10 @@ export interface Statement {
    * Other balances that the day might as well close on when it was published, joined by commas; empty where its closing was certain.
    */
   other_closings: Generated<string>;
+  /**
+   * At how many places its rows do not lead on to each other, from its opening or to its closing, as entries of a neighbouring day lie there in the order of the balance chain.
+   */
+  over_midnight: Generated<number>;
   /**
    * When it was published.
    */
@@ -2176,6 +2188,10 @@ export interface Task {
    * The process that did it, as host:pid:boot.
    */
   holder: string | null;
+  /**
+   * Of a merchant in a run that workers do: it has no job of its own, as its job of an earlier run was still on the queue. It ends with that job, or gets one of its own after it.
+   */
+  joins: Generated<boolean>;
   /**
    * run, range, backfill, read or publish.
    */

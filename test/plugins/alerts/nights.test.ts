@@ -212,7 +212,7 @@ describe('a failed night', () => {
 test('a night that was missed is told once, once a day, and is over with the next good one', async () => {
   await open();
   await range();
-  const maxAgeMs = oldestMs('30 1 * * *', ZONE, stage.app.now());
+  const maxAgeMs = oldestMs({ nightly: '30 1 * * *', resweep: null, zone: ZONE }, stage.app.now());
   expect(maxAgeMs).toBe(26 * 3_600_000);
   const look = () =>
     checkForMissedRun(dbOf(), [merchantNo, 'NEVER-READ'], {

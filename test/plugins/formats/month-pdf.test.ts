@@ -21,6 +21,7 @@ const statement = (day: string, change: Partial<StatementRow> = {}): StatementRo
     breaks_after: 0,
     restarted: false,
     unreadable_count: 0,
+    ...{ over_midnight: 0, last_balance: null },
     other_closings: '',
   },
   ...change,

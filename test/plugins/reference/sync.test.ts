@@ -55,7 +55,7 @@ test('reading reference data is a job of its own, due on Mondays until it is don
   const schedule = { nightly: '30 1 * * *', resweep: '30 13 * * *', reference: '0 3 * * 1', zone: 'UTC' };
   const scheduled = jobs
     .filter(({ name }) => name === 'reference')
-    .map(({ name, when }) => ({ job: name, when: when(schedule) }));
+    .map(({ name, when }) => ({ job: name, when: when(schedule)! }));
   const due = async (now: string) => {
     const at = new Date(now);
     const slots = scheduled.map(({ job, when }) => ({ job, slot: lastSlot(when, 'UTC', at) }));

@@ -55,7 +55,7 @@ function overviewPart(view: View, health: Health): Html {
       <th scope="row">${name}</th>
       <td>${value}</td>
     </tr> `;
-  const others = runs.notMadeUpFor.filter(({ id }) => id !== runs.last?.id);
+  const others = [...runs.notMadeUpFor, ...runs.failedJobs].filter(({ id }) => id !== runs.last?.id);
   return html`<h2 id="overview">${status.overview}</h2>
     <table aria-labelledby="overview">
       <tbody>

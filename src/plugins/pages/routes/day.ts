@@ -1,5 +1,5 @@
 /** `/m/MERCHANT/CURRENCY/YYYY-MM-DD`: an account's day. */
-import { addDays, dayWindow, isDay } from '../../../ledger/business-day.ts';
+import { addDays, dayBefore, dayWindow, hasDay, isDay } from '../../../ledger/business-day.ts';
 import type { ChainEntry } from '../../../ledger/chain/chain-link.ts';
 import { createChain, type ChainStart } from '../../../ledger/chain/chain.ts';
 import { quarantinedIn } from '../../../ledger/hints/evidence.ts';
@@ -53,6 +53,7 @@ const CURRENCY = /^[A-Za-z0-9]{1,16}$/;
 export const showDay: MakePage = async (context, asked) => {
   const [account, day] = [accountIn(asked), dayIn(asked.part('day'))];
   const { db, zone } = context;
+  if (!hasDay(day, zone)) throw new PageRefusal(404);
   const here = { account, window: dayWindow(day, zone) };
   const one = { merchants: [account.merchantNo], currencies: [account.currency], fromDay: day, toDay: day };
   const [view, marked, [figures = null], published, certified, found] = await Promise.all([
@@ -84,8 +85,8 @@ export const showDay: MakePage = async (context, asked) => {
       adjustment:
         closed.adjustments.find((one) => one.day === day && one.currency === account.currency) ?? null,
     },
-    before: facts.firstDay !== null && day <= facts.firstDay ? null : addDays(day, -1),
-    after: addDays(day, 1),
+    before: facts.firstDay !== null && day <= facts.firstDay ? null : dayBefore(day, zone),
+    after: hasDay(addDays(day, 1), zone) ? addDays(day, 1) : addDays(day, 2),
     certificates: certified.certificates,
     certificatesInAll: certified.inAll,
     lastRepeat: await lastRepeatOf(db, { merchantNo: account.merchantNo, day }),

@@ -1,6 +1,6 @@
 /** `/`: what each account holds, and its days of a month. */
 import { closedMonths } from '../../../months/stored.ts';
-import { addDays, dayWindow, daysFromTo } from '../../../ledger/business-day.ts';
+import { addDays, dayWindow, zoneDays } from '../../../ledger/business-day.ts';
 import type { Account, BusinessDay } from '../../../ledger/entry.ts';
 import { homePage } from '../html/home.ts';
 import type { MarkedAccount } from '../html/months.ts';
@@ -90,7 +90,7 @@ export async function markedDays(
   const adjusted = new Set(
     closes.flatMap(({ adjustments }) => adjustments).map((one) => keyOf(one, one.day)),
   );
-  const days = daysFromTo(from, to);
+  const days = zoneDays(from, to, zone);
   return facts.map((one) => ({
     account: one.account,
     facts: one,

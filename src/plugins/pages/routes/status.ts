@@ -47,7 +47,7 @@ export const showStatus: MakePage = async (context, asked) => {
 /** The age asked for; else that at which a scheduled run counts as missed. Throws `PageRefusal`. */
 function maxAgeIn({ query }: Asked, { settings: { schedule } }: PagesContext, now: Date): number {
   const given = query('max-age');
-  if (given === null) return oldestMs(schedule.nightly, schedule.zone, now);
+  if (given === null) return oldestMs(schedule, now);
   const ageMs = ageOf(given);
   if (ageMs === null) throw new PageRefusal(400);
   return ageMs;
