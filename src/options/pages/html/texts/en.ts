@@ -705,6 +705,9 @@ export const EN = {
     turns: 'Too many downloads',
     turnsText:
       'Your other downloads are not finished, or many people are downloading. Wait until yours have ended, then try again.',
+    forms: 'Too many forms',
+    formsText:
+      'Your other forms or files are not finished, or many people have sent theirs, and nothing of this form was done. Wait some seconds, then send this form again.',
     pace: 'Too many requests',
     paceText: 'You asked for very many pages in a short time. Wait some seconds, then try again.',
     access: {
