@@ -14,7 +14,10 @@ export { listMatches as matches, openEntries as open } from './open.ts';
 export { proposedOf as proposed } from './proposals.ts';
 
 /** Imports the file of a book, as the mapping says, and matches it. Returns what to say of it. */
-export async function takeIn({ db, settings, now, zone, by, lockMs }: Deciding, file: BookFile): Promise<string> {
+export async function takeIn(
+  { db, settings, now, zone, by, lockMs }: Deciding,
+  file: BookFile,
+): Promise<string> {
   const { isAllowed, name, content, signal } = file;
   const mapping = readMapping(file.mapping, 'the mapping');
   const { merchant: merchantNo } = mapping;

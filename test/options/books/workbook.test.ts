@@ -110,7 +110,12 @@ test('what is no workbook is refused, and random bytes of one end nothing but it
 test('who leaves ends the process that reads', async () => {
   const left = new AbortController();
   const rows = repeated(100_000, (nth) => `<row r="${nth + 1}"><c r="A${nth + 1}"><v>1</v></c></row>`);
-  const reading = workbookRows('book.xlsx', await workbook({ rows }), { sheet: null, limits: PAGES_LIMITS }, left.signal);
+  const reading = workbookRows(
+    'book.xlsx',
+    await workbook({ rows }),
+    { sheet: null, limits: PAGES_LIMITS },
+    left.signal,
+  );
   expect((await reading.next()).value?.length).toBeGreaterThan(0);
   left.abort(new Error('left'));
   await expect(

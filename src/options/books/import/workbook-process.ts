@@ -22,7 +22,8 @@ const tooMany = (what: string, max: number): Refused =>
   new Refused(`has more than ${max.toLocaleString('en')} ${what}. Save it as CSV.`);
 
 /** `<row>`, `<c r="XFD1"`, `<x:c>`, `<si>`: rows, cells and shared strings, with the column where a cell names it. */
-const ELEMENT = /<(?:[A-Za-z_][\w.-]{0,30}:)?(row|c|si)(?=[\s/>])(?:[^<>]{0,300}?\sr\s?=\s?["']([A-Za-z]{1,9})\d)?/g;
+const ELEMENT =
+  /<(?:[A-Za-z_][\w.-]{0,30}:)?(row|c|si)(?=[\s/>])(?:[^<>]{0,300}?\sr\s?=\s?["']([A-Za-z]{1,9})\d)?/g;
 /** A beginning of an element that the next piece of a text may complete. */
 const OPEN_END_CHARACTERS = 512;
 

@@ -83,7 +83,9 @@ export async function* workbookRows(
   signal?.addEventListener('abort', stop, { once: true });
   // A process that has ended takes no bytes; its end tells why.
   reader.stdin.on('error', () => undefined);
-  const started = new Promise<null>((resolve, reject) => reader.on('spawn', () => resolve(null)).on('error', reject));
+  const started = new Promise<null>((resolve, reject) =>
+    reader.on('spawn', () => resolve(null)).on('error', reject),
+  );
   try {
     await started;
     reader.stdin.end(file);

@@ -41,6 +41,7 @@ export interface PagesDeps {
     | 'closeApproval'
     | 'books'
     | 'access'
+    | 'connectionsMax'
   >;
   readonly zone: string;
   readonly jobs: readonly KnownJob[];
@@ -72,11 +73,18 @@ export interface PagesContext extends PagesDeps {
 const WAIT_MS_MAX = 45_000;
 const MADE = { atOnce: 2, ofPersonAtOnce: 1, waitingOfPersonMax: 4, waitMsMax: WAIT_MS_MAX };
 const SENT = { atOnce: 40, ofPersonAtOnce: 10, waitingOfPersonMax: 40, waitMsMax: WAIT_MS_MAX };
-/** The database has 7 connections as a rule, and what forms do may wait for a lock there: pages find one free all the same. */
-const FORMS = { atOnce: 3, ofPersonAtOnce: 1, waitingOfPersonMax: 10, waitMsMax: WAIT_MS_MAX };
-const IMPORTS = { atOnce: 2, ofPersonAtOnce: 1, waitingOfPersonMax: 1, waitMsMax: WAIT_MS_MAX };
+const FORMS = { ofPersonAtOnce: 1, waitingOfPersonMax: 10, waitMsMax: WAIT_MS_MAX };
+const IMPORTS = { ofPersonAtOnce: 1, waitingOfPersonMax: 1, waitMsMax: WAIT_MS_MAX };
+const AT_ONCE_MAX = 3;
 /** A request has to be complete within 10 seconds. */
 const FILES = { atOnce: 6, ofPersonAtOnce: 2, waitingOfPersonMax: 2, waitMsMax: 3_000 };
+
+/** What forms and files ask for may wait for a lock of the database. Two thirds of its connections at most do, so that pages find one free. */
+function workTurns(connections: number, timing: Timing): Pick<PagesContext['turns'], 'forms' | 'imports'> {
+  const atOnce = Math.min(AT_ONCE_MAX, Math.max(1, Math.floor((connections - 1) / 3)));
+  const forms = createTurns({ ...FORMS, atOnce }, timing);
+  return { forms, imports: connections < 3 ? forms : createTurns({ ...IMPORTS, atOnce }, timing) };
+}
 
 export const createPagesContext = ({ timing = MACHINE_TIME, ...deps }: PagesDeps): PagesContext => ({
   ...deps,
@@ -85,8 +93,7 @@ export const createPagesContext = ({ timing = MACHINE_TIME, ...deps }: PagesDeps
     made: createTurns(MADE, timing),
     sent: createTurns(SENT, timing),
     files: createTurns(FILES, timing),
-    imports: createTurns(IMPORTS, timing),
-    forms: createTurns(FORMS, timing),
+    ...workTurns(deps.settings.connectionsMax, timing),
   },
   pace: createPace(timing),
   assets: readAssets(),

@@ -4,14 +4,7 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
 import { cutText, storableText } from '../../../ledger/text.ts';
-import {
-  askedOf,
-  PageRefusal,
-  sendPage,
-  type DoForm,
-  type PagesContext,
-  type SentFile,
-} from './context.ts';
+import { askedOf, PageRefusal, sendPage, type DoForm, type PagesContext, type SentFile } from './context.ts';
 import { leavingOf } from './leaving.ts';
 import { turnOf } from './turn.ts';
 
