@@ -59,7 +59,13 @@ export function createDirectoryStore(root: string, files: Files = filesIn(root))
     put: async (key, content, options = {}) => {
       const { ifEtag, fence } = options;
       const isUnchanged = async () => ifEtag === undefined || (await store.head(key))?.etag === ifEtag;
-      const { digest, isNamed } = await writeNamed(directory, await pathOf(key), content, options, isUnchanged);
+      const { digest, isNamed } = await writeNamed(
+        directory,
+        await pathOf(key),
+        content,
+        options,
+        isUnchanged,
+      );
       return isNamed ? verifyStored(store, key, digest, fence) : foundAs(store, key, digest);
     },
 

@@ -42,7 +42,9 @@ describe.each([
     await expect(store.get('b/secret')).rejects.toMatchObject(refused);
     await expect(store.put('b/new', content('new'))).rejects.toMatchObject(refused);
     await expect(store.put('b/deep/new', content('new'))).rejects.toMatchObject(refused);
-    await expect(store.discardUnfinished('b/', { epoch: 1, assertHeld: () => Promise.resolve() })).rejects.toMatchObject(refused);
+    await expect(
+      store.discardUnfinished('b/', { epoch: 1, assertHeld: () => Promise.resolve() }),
+    ).rejects.toMatchObject(refused);
     await expect(
       (async () => {
         for await (const { key } of store.survey('b/')) expect(key).toBe('never listed');

@@ -218,7 +218,9 @@ export async function claimed(
     return { lane, id, retryCount, runId: Number(runId), merchantNo };
   const message = `the payload of job ${id} on the queue ${lane} cannot be read: it does not name a run and a merchant`;
   onProblem(new Error(`${message}; the job is given up, and \`daybook jobs list\` shows it`));
-  await sql`UPDATE ${JOBS} SET retry_limit = retry_count WHERE name = ${lane} AND id = ${id}::uuid`.execute(db);
+  await sql`UPDATE ${JOBS} SET retry_limit = retry_count WHERE name = ${lane} AND id = ${id}::uuid`.execute(
+    db,
+  );
   await boss.fail(lane, { id, retryCount }, { message });
   return null;
 }

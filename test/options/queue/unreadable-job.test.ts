@@ -22,7 +22,9 @@ test.each([
   const merchants = merchantsOf(6);
   await stage.send(merchants.slice(0, 3));
   await stage.send(['X1'], { lane: 'night' });
-  await sql`UPDATE daybook_queue.job SET data = ${JSON.stringify(payload)}::jsonb WHERE singleton_key = 'X1'`.execute(db);
+  await sql`UPDATE daybook_queue.job SET data = ${JSON.stringify(payload)}::jsonb WHERE singleton_key = 'X1'`.execute(
+    db,
+  );
   await stage.send(merchants.slice(3));
   const done: string[] = [];
   await keepWorking(stage.queue, {
@@ -36,7 +38,9 @@ test.each([
     untilEmpty: true,
   });
   expect(done.toSorted()).toEqual(merchants);
-  expect(stage.problems.map(String)).toEqual([expect.stringMatching(/the payload of job \S+ on the queue night cannot be read/)]);
+  expect(stage.problems.map(String)).toEqual([
+    expect.stringMatching(/the payload of job \S+ on the queue night cannot be read/),
+  ]);
   expect(await deadLetters(db, { limit: 10 })).toEqual([
     expect.objectContaining({
       merchantNo: 'X1',

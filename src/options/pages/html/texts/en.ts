@@ -551,6 +551,12 @@ export const EN = {
       reconcile: (done: string, all: string) => `Calculating: ${done} of ${all} accounts are done.`,
       publish: (done: string, all: string) => `Publishing: ${done} of ${all} days are done.`,
     },
+    openMany: {
+      person: (max: number) =>
+        `${max} requests of yours are not done yet, and nothing was added. Wait until some are done, or cancel some.`,
+      merchant: (max: number) =>
+        `${max} requests for this merchant are not done yet, and nothing was added. Wait until some are done, or ask for the days in one request.`,
+    },
     begins: 'It begins.',
     unasked: (since: string) =>
       `No schedule and no worker has taken it since ${since}. Ask the operator of the server whether one is running.`,
