@@ -148,6 +148,8 @@ export const EN = {
     changedMeanwhile:
       'Not saved: somebody else has changed them since this page was opened. Compare, then save again.',
     wrong: (of: string, field: string, problem: string) => `Not saved: ${of}, ${field}: the text ${problem}.`,
+    ibanOfAll:
+      'Not saved: an IBAN is changed by an operator who may see all merchants, as no two accounts of a currency have the same. Leave the IBAN as it was, and ask such an operator.',
     ibanTaken: 'Not saved: another account of the same currency has this IBAN already.',
   },
   month: {
