@@ -17,6 +17,8 @@ export interface CsvForm {
   readonly hasBareQuotes?: boolean;
   /** A longer cell is an error: a quote that is not closed would take in all rows behind it. Default: any length. */
   readonly cellBytesMax?: number;
+  /** More cells in a row are an error: a few MB of delimiters would become as many cells. Default: any number. */
+  readonly cellsMax?: number;
 }
 
 /** A text in pieces, whose lines may end in LF, CR or CRLF, as bytes for `csvRows`. */
@@ -68,7 +70,12 @@ export function cellsOf(record: string): RowCells | null {
   return others.every(({ length }) => length === first!.length) ? first! : null;
 }
 
-function createRows({ delimiter = ',', hasBareQuotes = false, cellBytesMax = Infinity }: CsvForm = {}) {
+function createRows({
+  delimiter = ',',
+  hasBareQuotes = false,
+  cellBytesMax = Infinity,
+  cellsMax = Infinity,
+}: CsvForm = {}) {
   const separator = delimiter.charCodeAt(0);
   const rows: RowCells[] = [];
   let cells: string[] = [];
@@ -79,9 +86,13 @@ function createRows({ delimiter = ',', hasBareQuotes = false, cellBytesMax = Inf
   let line = 1;
   let lastByte = 0;
 
+  const assertFew = ({ length }: RowCells): void => {
+    if (length > cellsMax) throw new UnreadableRows(`a row has over ${cellsMax} cells`);
+  };
   const endCell = (): void => {
     cells.push(cell.given().toString('utf8'));
     wasQuoted = false;
+    assertFew(cells);
   };
   const endRow = (): void => {
     endCell();
@@ -102,7 +113,10 @@ function createRows({ delimiter = ',', hasBareQuotes = false, cellBytesMax = Inf
     while (at < end) {
       const plain = at > from || isInRow() ? null : plainRows(bytes, { from: at, end, delimiter });
       if (plain !== null) {
-        for (const row of plain.rows) rows.push(row);
+        for (const row of plain.rows) {
+          assertFew(row);
+          rows.push(row);
+        }
         line += plain.lineEnds;
         [lastByte, from, at] = [LF, plain.to, plain.to];
         continue;

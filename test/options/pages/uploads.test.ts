@@ -137,6 +137,13 @@ test('a cell of blanks is no day and no currency, and is told at once', async ()
   }
 });
 
+test('ten megabytes of delimiters hold up nobody', async () => {
+  let said = '';
+  const content = ','.repeat(FORM_BYTES_MAX - 10_000);
+  expect(await heldUp(sendFile({ content }).then((text) => (said = text)))).toBeLessThan(HELD_UP_MS_MAX);
+  expect(said).toMatch(/^409 .*a row has over 1000 cells/);
+});
+
 test.each([
   ['20,000 keys', Array.from({ length: 20_000 }, (_, nth) => `k${nth}:\n`).join('')],
   ['some thousand short keys', Array.from({ length: 1_600 }, (_, nth) => `${nth.toString(36)}:\n`).join('')],

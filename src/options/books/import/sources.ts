@@ -18,6 +18,7 @@ import { COMMAND_LIMITS, workbookRows, type WorkbookLimits, type WorkbookValue }
 const BATCH_ROWS = 4_000;
 const READ_BYTES = 262_144;
 const CELL_BYTES_MAX = 1_048_576;
+const COLUMNS_MAX = 1_000;
 /** A workbook is held in memory. */
 const WORKBOOK_BYTES_MAX = 256 * 1_048_576;
 const CONNECT_MS = 10_000;
@@ -105,7 +106,7 @@ async function* csvTable(name: string, bytes: Bytes, { delimiter, encoding }: Ma
     line += cells.join('').split('\n').length - 1;
     return { line: at, cells: cells.map((cell) => cell.replaceAll('\r\n', '\n')) };
   };
-  const form = { delimiter, hasBareQuotes: true, cellBytesMax: CELL_BYTES_MAX };
+  const form = { delimiter, hasBareQuotes: true, cellBytesMax: CELL_BYTES_MAX, cellsMax: COLUMNS_MAX };
   try {
     const text = withLineEnds(decoded(name, bytes, encoding));
     for await (const part of csvRows(text, form)) yield part.map(placed);
