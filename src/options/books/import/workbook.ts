@@ -4,7 +4,6 @@
  */
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
-import { createInterface } from 'node:readline';
 import { packageFile } from '../../../host/files.ts';
 import { UsageError } from '../../../run/verdict/exit-codes.ts';
 
@@ -24,10 +23,10 @@ export const COMMAND_LIMITS: WorkbookLimits = {
   ...{ unpackedBytes: 1_024 * 1_048_576, strings: 4_000_000, cells: 20_000_000, columns: 1_000 },
   heapMb: 1_024,
 };
-/** A server has other work; its container has some 512 MB. */
+/** A server has other work, and reads one at a time; its container has 512 MB. */
 export const PAGES_LIMITS: WorkbookLimits = {
   ...{ unpackedBytes: 128 * 1_048_576, strings: 400_000, cells: 2_000_000, columns: 1_000 },
-  heapMb: 192,
+  heapMb: 160,
 };
 
 export type WorkbookValue = string | number | boolean | Date | null;
@@ -106,18 +105,23 @@ export async function* workbookRows(
   }
 }
 
-/** The lines that the process writes. While one is waited for, time runs; while its rows are stored, none does. */
+/** The lines that the process writes. While one is waited for, time runs; while its rows are stored, none does, and no more is read. */
 async function* spokenLines(reader: Reader, stop: () => void): AsyncGenerator<string> {
-  const lines = createInterface({ input: reader.stdout })[Symbol.asyncIterator]();
+  const pieces = reader.stdout.setEncoding('utf8').iterator() as NodeJS.AsyncIterator<string>;
+  let begun = '';
   try {
     for (;;) {
       const timer = setTimeout(stop, SILENT_MS_MAX);
-      const next = await lines.next().finally(() => clearTimeout(timer));
+      const next = await pieces.next().finally(() => clearTimeout(timer));
       if (next.done === true) return;
-      yield next.value;
+      begun += next.value;
+      if (!next.value.includes('\n')) continue;
+      const lines = begun.split('\n');
+      begun = lines.pop()!;
+      yield* lines;
     }
   } finally {
-    await lines.return?.();
+    await pieces.return?.();
   }
 }
 

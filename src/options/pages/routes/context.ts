@@ -74,7 +74,8 @@ const WAIT_MS_MAX = 45_000;
 const MADE = { atOnce: 2, ofPersonAtOnce: 1, waitingOfPersonMax: 4, waitMsMax: WAIT_MS_MAX };
 const SENT = { atOnce: 40, ofPersonAtOnce: 10, waitingOfPersonMax: 40, waitMsMax: WAIT_MS_MAX };
 const FORMS = { ofPersonAtOnce: 1, waitingOfPersonMax: 10, waitMsMax: WAIT_MS_MAX };
-const IMPORTS = { ofPersonAtOnce: 1, waitingOfPersonMax: 1, waitMsMax: WAIT_MS_MAX };
+/** The process that reads a workbook takes as much memory as there is beside this one. */
+const IMPORTS = { atOnce: 1, ofPersonAtOnce: 1, waitingOfPersonMax: 1, waitMsMax: WAIT_MS_MAX };
 const AT_ONCE_MAX = 3;
 /** A request has to be complete within 10 seconds. */
 const FILES = { atOnce: 6, ofPersonAtOnce: 2, waitingOfPersonMax: 2, waitMsMax: 3_000 };
@@ -83,7 +84,7 @@ const FILES = { atOnce: 6, ofPersonAtOnce: 2, waitingOfPersonMax: 2, waitMsMax: 
 function workTurns(connections: number, timing: Timing): Pick<PagesContext['turns'], 'forms' | 'imports'> {
   const atOnce = Math.min(AT_ONCE_MAX, Math.max(1, Math.floor((connections - 1) / 3)));
   const forms = createTurns({ ...FORMS, atOnce }, timing);
-  return { forms, imports: connections < 3 ? forms : createTurns({ ...IMPORTS, atOnce }, timing) };
+  return { forms, imports: connections < 3 ? forms : createTurns(IMPORTS, timing) };
 }
 
 export const createPagesContext = ({ timing = MACHINE_TIME, ...deps }: PagesDeps): PagesContext => ({
