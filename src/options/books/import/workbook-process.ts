@@ -30,7 +30,7 @@ const OPEN_END_CHARACTERS = 512;
 const OLE = Buffer.from('d0cf11e0', 'hex');
 
 const columnNumber = (letters: string): number =>
-  [...letters.toUpperCase()].reduce((sum, letter) => sum * 26 + letter.charCodeAt(0) - 64, 0);
+  Array.from(letters.toUpperCase()).reduce((sum, letter) => sum * 26 + letter.charCodeAt(0) - 64, 0);
 
 /** Counts what the file would unpack to, piece by piece; nothing is kept. Throws `Refused`. */
 async function assertWithin(file: Buffer, limits: WorkbookLimits): Promise<void> {

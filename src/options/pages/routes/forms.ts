@@ -85,19 +85,18 @@ export function addForm(
   const form = { ...options, onRequest: assertMaySend, ...(takesFile && { bodyLimit: FILE_BYTES_MAX }) };
   server.post(path, form, async (request, reply) => {
     const asked = askedOf(context, request, reply);
-    const { person, left } = asked;
-    const turn = turnOf(request, person, left, 'forms');
-    try {
-      await turn.take(takesFile ? turns.imports : turns.forms);
-      const result = await submit(context, asked);
-      if ('doneAt' in result) return await reply.redirect(result.doneAt, 303);
-      return 'page' in result ? sendPage(reply, result.page) : sendPage(reply.code(409), result.refusedPage);
-    } catch (error) {
-      // There is no one left to answer.
-      if (left.aborted) return reply.hijack();
-      throw error;
-    } finally {
-      turn.leave();
-    }
+    const turn = turnOf(request, asked.person, asked.left, 'forms');
+    const result = await turn
+      .take(takesFile ? turns.imports : turns.forms)
+      .then(() => submit(context, asked))
+      .catch((error: unknown) => {
+        if (asked.left.aborted) return null;
+        throw error;
+      })
+      .finally(turn.leave);
+    // There is no one left to answer.
+    if (result === null) return reply.hijack();
+    if ('doneAt' in result) return reply.redirect(result.doneAt, 303);
+    return 'page' in result ? sendPage(reply, result.page) : sendPage(reply.code(409), result.refusedPage);
   });
 }
