@@ -37,7 +37,7 @@ export interface WorkbookRow {
   readonly values: readonly WorkbookValue[];
 }
 
-/** What the process is told, as its argument. */
+/** What the process is asked, as its argument. */
 export interface WorkbookQuestion {
   readonly sheet: string | null;
   readonly limits: WorkbookLimits;

@@ -74,7 +74,7 @@ const WAIT_MS_MAX = 45_000;
 const MADE = { atOnce: 2, ofPersonAtOnce: 1, waitingOfPersonMax: 4, waitMsMax: WAIT_MS_MAX };
 const SENT = { atOnce: 40, ofPersonAtOnce: 10, waitingOfPersonMax: 40, waitMsMax: WAIT_MS_MAX };
 const FORMS = { ofPersonAtOnce: 1, waitingOfPersonMax: 10, waitMsMax: WAIT_MS_MAX };
-/** The process that reads a workbook takes as much memory as there is beside this one. */
+/** The process that reads a workbook takes as much memory as this one leaves. */
 const IMPORTS = { atOnce: 1, ofPersonAtOnce: 1, waitingOfPersonMax: 1, waitMsMax: WAIT_MS_MAX };
 const AT_ONCE_MAX = 3;
 /** A request has to be complete within 10 seconds. */

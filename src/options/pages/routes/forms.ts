@@ -9,7 +9,7 @@ import { leavingOf } from './leaving.ts';
 import { turnOf } from './turn.ts';
 
 /** Most bytes of a form with a file. */
-export const FILE_BYTES_MAX = 10 * 1_048_576;
+const FILE_BYTES_MAX = 10 * 1_048_576;
 /** Most parts of a form with a file, and bytes of the lines above the content of a part: ours have three parts. */
 const PARTS_MAX = 20;
 const PART_HEAD_BYTES_MAX = 4_096;
