@@ -17,6 +17,8 @@ const COMPILED = join(DIST, 'compiled');
 const LIBRARY = 'src/library';
 /** What is started, and what other programs import: these files keep their names. */
 const COMMANDS = ['main.js', 'cli/health-check.js'].map((file) => join(COMPILED, 'src', file));
+/** What a process of its own runs is started by its name, too. */
+const PROCESS = '-process.js';
 const DECLARATION_IMPORT = /(?:from |import\()["'](\.[^"']+)\.ts["']/g;
 
 /** The declarations that are reached from those in `entries`: what the types of the exports are made of. */
@@ -49,7 +51,8 @@ function keepOuterTypes(): void {
 rmSync(DIST, { recursive: true, force: true });
 const tsc = [join(TOP, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.build.json', '--outDir', COMPILED];
 execFileSync(process.execPath, tsc, { cwd: TOP, stdio: 'inherit' });
-await joinModules(COMPILED, [...COMMANDS, ...filesIn(join(COMPILED, LIBRARY), '.js')], DIST);
+const processes = filesIn(join(COMPILED, 'src'), PROCESS);
+await joinModules(COMPILED, [...COMMANDS, ...processes, ...filesIn(join(COMPILED, LIBRARY), '.js')], DIST);
 keepOuterTypes();
 rmSync(COMPILED, { recursive: true });
 writeFileSync(join(DIST, 'verify.mjs'), await standaloneVerify(), { mode: 0o755 });

@@ -13,7 +13,7 @@ GRANT UPDATE (publish_due) ON account_day TO daybook_pages;
 -- To whom a break is assigned, and until when.
 GRANT INSERT (assigned_to, due_on) ON audit_event TO daybook_pages;
 -- What a person asks to be read or published again is filed, and cancelled while nothing has begun it.
-GRANT INSERT (kind, number, merchant_no, from_day, to_day, state, requested_at, figures), UPDATE (state, finished_at) ON task TO daybook_pages;
+GRANT INSERT (kind, number, merchant_no, from_day, to_day, state, requested_at, figures), UPDATE (state, finished_at, from_day, to_day) ON task TO daybook_pages;
 GRANT USAGE ON SEQUENCE repeat_number TO daybook_pages;
 -- A close and the statements it froze are added and never changed, except for a missing signature.
 GRANT SELECT, INSERT ON month_close TO daybook_pages;

@@ -28,6 +28,8 @@ export interface Deciding {
   readonly zone: string;
   readonly by: string;
   readonly note: string | null;
+  /** Waits so long for other work on the merchant's books. Default: as long as the database lets it. */
+  readonly lockMs?: number;
 }
 
 /** Work on own books. What cannot be done throws an `ExpectedError` with a sentence for the person, and changes nothing. */
@@ -48,6 +50,8 @@ export interface BookFile {
   readonly mapping: string;
   readonly name: string;
   readonly content: Uint8Array;
+  /** Aborts when the person has left. */
+  readonly signal: AbortSignal;
 }
 
 /** Merchants' own books, as others ask about them. */

@@ -5,10 +5,30 @@
 import { messageOf } from '../ledger/text.ts';
 import * as fs from 'node:fs';
 import * as promises from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, resolve, sep } from 'node:path';
 import { setImmediate as loopTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { type KeyRange, ObjectDenied, ObjectStoreRefused, ObjectStoreUnreachable } from './object-store.ts';
+
+/**
+ * Throws `ObjectStoreRefused` where a link leads what lies at `path` out of the folder `root`. Of a path that is not there yet, the part
+ * that is there decides.
+ */
+export async function assertInside({ root, files }: Directory, path: string): Promise<void> {
+  const top = resolve(root);
+  for (let at = path; at.length > top.length; at = dirname(at)) {
+    try {
+      const [real, realTop] = [await files.realpath(at), await files.realpath(top)];
+      if (real.startsWith(realTop.endsWith(sep) ? realTop : realTop + sep)) return;
+    } catch (error) {
+      if (!['ENOENT', 'ENOTDIR'].includes(errorCode(error))) throw directoryUnreachable(root, error);
+      continue;
+    }
+    throw new ObjectStoreRefused(
+      `${at} leads out of ${root}, as it is a link or lies behind one: take the link away, or move what it leads to into ${root}.`,
+    );
+  }
+}
 
 /** What a directory store needs of the file system, as `node:fs/promises` has it. */
 export interface Files {
@@ -17,6 +37,8 @@ export interface Files {
   /** To read a file or a folder, to write a file, or to write a new file. */
   readonly open: (path: string, flags: 'r' | 'w' | 'wx', mode?: number) => Promise<OpenFile>;
   readonly readdir: (folder: string, options: { readonly withFileTypes: true }) => Promise<fs.Dirent[]>;
+  /** The path without any link in it. */
+  readonly realpath: (path: string) => Promise<string>;
   readonly rename: (from: string, to: string) => Promise<void>;
   readonly rm: (path: string, options: { readonly force: true }) => Promise<void>;
   readonly stat: (path: string, options: { readonly bigint: true }) => Promise<fs.BigIntStats>;
@@ -150,7 +172,7 @@ export const directoryRefusal = (root: string, error: unknown): Error =>
 
 /** The error of every other operation: the same work can be repeated once the cause is fixed. */
 export function directoryUnreachable(location: string, error: unknown): Error {
-  if (error instanceof ObjectStoreUnreachable) return error;
+  if (error instanceof ObjectStoreUnreachable || error instanceof ObjectStoreRefused) return error;
   const Kind = ['EACCES', 'EPERM'].includes(errorCode(error)) ? ObjectDenied : ObjectStoreUnreachable;
   return new Kind(`statements in ${location}: ${why(location, error)}`, { cause: error });
 }
@@ -182,6 +204,7 @@ export function createLocalFiles(clock: () => number = () => performance.now()):
         atOnce,
       ),
     readdir: (folder, options) => atOnce(() => fs.readdirSync(folder, options)),
+    realpath: (path) => atOnce(() => fs.realpathSync.native(path)),
     rename: promises.rename,
     rm: promises.rm,
     stat: (path, options) => atOnce(() => fs.statSync(path, options)),
@@ -281,6 +304,7 @@ export function filesIn(
     mkdir: async (...args) => (await suitable()).mkdir(...args),
     open: async (...args) => (await suitable()).open(...args),
     readdir: async (...args) => (await suitable()).readdir(...args),
+    realpath: async (path) => (await suitable()).realpath(path),
     rename: async (...args) => (await suitable()).rename(...args),
     rm: async (...args) => (await suitable()).rm(...args),
     stat: async (...args) => (await suitable()).stat(...args),

@@ -7,6 +7,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { chmodText, isTooOpen, modeText, makeFolder } from '../host/files.ts';
 import {
+  assertInside,
   isPart,
   partEpoch,
   walkKeys,
@@ -44,7 +45,11 @@ export function createDirectoryStore(root: string, files: Files = filesIn(root))
   const directory = directoryAt(root, files);
   const { location, attempt } = directory;
   const folder = resolve(root);
-  const pathOf = (key: string): string => `${folder}/${key}`;
+  const pathOf = async (key: string): Promise<string> => {
+    const path = `${folder}/${key}`;
+    await assertInside(directory, path);
+    return path;
+  };
 
   const store: ObjectStore = {
     location,
@@ -54,17 +59,23 @@ export function createDirectoryStore(root: string, files: Files = filesIn(root))
     put: async (key, content, options = {}) => {
       const { ifEtag, fence } = options;
       const isUnchanged = async () => ifEtag === undefined || (await store.head(key))?.etag === ifEtag;
-      const { digest, isNamed } = await writeNamed(directory, pathOf(key), content, options, isUnchanged);
+      const { digest, isNamed } = await writeNamed(
+        directory,
+        await pathOf(key),
+        content,
+        options,
+        isUnchanged,
+      );
       return isNamed ? verifyStored(store, key, digest, fence) : foundAs(store, key, digest);
     },
 
     get: async (key) => {
-      const file = await ifThere(directory, files.open(pathOf(key), 'r'));
+      const file = await ifThere(directory, files.open(await pathOf(key), 'r'));
       return file && readFile(() => file.createReadStream({ highWaterMark: READ_CHUNK_BYTES }), location);
     },
 
     digest: async (key) => {
-      const file = await ifThere(directory, files.open(pathOf(key), 'r'));
+      const file = await ifThere(directory, files.open(await pathOf(key), 'r'));
       if (file === null) return null;
       try {
         const { bytes, etag } = await attempt(async () => marked(await file.stat({ bigint: true })));
@@ -75,7 +86,7 @@ export function createDirectoryStore(root: string, files: Files = filesIn(root))
     },
 
     head: async (key) => {
-      const found = await ifThere(directory, files.stat(pathOf(key), { bigint: true }));
+      const found = await ifThere(directory, files.stat(await pathOf(key), { bigint: true }));
       return found && marked(found);
     },
 
@@ -89,7 +100,7 @@ export function createDirectoryStore(root: string, files: Files = filesIn(root))
     discardUnfinished: async (prefix, { epoch }) => {
       for await (const { key } of walkKeys(directory, prefix, {})) {
         if (isPart(key) && partEpoch(key) < epoch)
-          await attempt(() => files.rm(pathOf(key), { force: true }));
+          await attempt(async () => files.rm(await pathOf(key), { force: true }));
       }
     },
   };

@@ -21,7 +21,9 @@ const FILES_MAX = 500_000;
 /** Statements shrink to a tenth or so. A ZIP that grows more than this is made to fill a machine. */
 const GROWTH_MAX = 250;
 /** Manifests and closes are held in memory; the largest have some megabytes. */
-const JSON_BYTES_MAX = 268_435_456;
+export const JSON_BYTES_MAX = 67_108_864;
+/** As long as a path may be on a disk. What tells files apart by their names needs long for longer ones. */
+const PATH_BYTES_MAX = 4_096;
 /** A small ZIP may grow as it likes. */
 const GROWN_BYTES_MIN = 16_777_216;
 
@@ -39,6 +41,8 @@ export async function openZip(path: string): Promise<ZippedFiles> {
         throw new UnreadableZip(`it has more than ${counted(FILES_MAX, 'file')}`);
       if (bytes > growsMost)
         throw new UnreadableZip(`its ${size} bytes would become more than ${growsMost}, as no statements do`);
+      if (entry.fileNameLength > PATH_BYTES_MAX)
+        throw new UnreadableZip(`a path in it has more than ${PATH_BYTES_MAX} bytes`);
       if (/\.json$/i.test(entry.fileName) && entry.uncompressedSize > JSON_BYTES_MAX)
         throw new UnreadableZip(
           `${entry.fileName} would have ${entry.uncompressedSize} bytes, as no manifest does`,

@@ -1,10 +1,10 @@
 /** Stores what people ask on the pages to be read or published again, as tasks of the kinds `read` and `publish`. */
 import { sql, type RawBuilder } from 'kysely';
 import type { BusinessDay } from '../ledger/entry.ts';
-import { storableJson } from '../ledger/text.ts';
+import { storableJson, storableText } from '../ledger/text.ts';
 import { ofMerchants } from './account-filter.ts';
 import { recordAuditEvent } from './audit.ts';
-import { type Db, rowsOf } from './engine/database.ts';
+import { type Db, lockNamed, rowOf, rowsOf, type Trx } from './engine/database.ts';
 import { DATABASE_NOW, inMs } from './engine/lease.ts';
 
 export type RepeatKind = 'read' | 'publish';
@@ -86,12 +86,26 @@ export const lastRepeatOf = async (
 ): Promise<RepeatRow | undefined> =>
   (await repeats(db, sql`merchant_no = ${merchantNo} AND ${day}::date BETWEEN from_day AND to_day`, 1))[0];
 
-/** Files the request with its audit event, and returns its number; that of the same one where it is open already. */
+/** Most open requests of a person, and for a merchant; a person alone never fills a merchant's. */
+export const OPEN_MAX = { person: 20, merchant: 40 };
+
+interface RepeatFiling {
+  readonly by: string;
+  readonly note: string | null;
+  readonly now: Date;
+  /** Requests are joined up to so many days. */
+  readonly daysMax: number;
+}
+
+/**
+ * Files the request with its audit event, and returns its number. Where the same is open already, or one that waits has all its days, that
+ * number; one that waits and has some of its days is made longer. Of whom too much is open already, where it is not filed.
+ */
 export function fileRepeat(
   db: Db,
   asked: RepeatAsked,
-  { by, note, now }: { readonly by: string; readonly note: string | null; readonly now: Date },
-): Promise<number> {
+  { by, note, now, daysMax }: RepeatFiling,
+): Promise<number | keyof typeof OPEN_MAX> {
   const { kind, merchantNo, from, to } = asked;
   const days = `${from}${from === to ? '' : `/${to}`}`;
   const auditEvent = {
@@ -101,24 +115,65 @@ export function fileRepeat(
     note: note ?? undefined,
   };
   return db.transaction().execute(async (trx) => {
-    for (;;) {
-      const [filed] = await rowsOf(trx)<{ id: number }>`
-        INSERT INTO task (kind, number, merchant_no, from_day, to_day, state, requested_at, figures)
-        VALUES (${kind}, nextval('repeat_number'), ${merchantNo}, ${from}::date, ${to}::date, 'waiting', ${now}::timestamptz,
-          ${storableJson({ by, note })}::jsonb)
-        ON CONFLICT DO NOTHING RETURNING number AS id`;
-      if (filed !== undefined) {
-        await recordAuditEvent(trx, auditEvent, now);
-        return filed.id;
-      }
-      const [open] = await rowsOf(trx)<{ id: number }>`
-        SELECT number AS id FROM task WHERE ${IS_REPEAT} AND state = 'waiting' AND kind = ${kind}
-          AND merchant_no = ${merchantNo} AND from_day = ${from}::date AND to_day = ${to}::date`;
-      // Else it has ended between the two statements, and is filed anew.
-      if (open !== undefined) return open.id;
+    // One at a time: open ones are counted, and joined.
+    await lockNamed(trx, 'daybook repeats');
+    const known = await openWith(trx, asked);
+    if (known !== undefined) return known;
+    const id = (await joinedWith(trx, asked, daysMax)) ?? (await whoHasMany(trx, merchantNo, by));
+    if (typeof id === 'string') return id;
+    if (id !== undefined) {
+      await recordAuditEvent(trx, auditEvent, now);
+      return id;
     }
+    const filed = await rowOf(trx)<{ id: number }>`
+      INSERT INTO task (kind, number, merchant_no, from_day, to_day, state, requested_at, figures)
+      VALUES (${kind}, nextval('repeat_number'), ${merchantNo}, ${from}::date, ${to}::date, 'waiting', ${now}::timestamptz,
+        ${storableJson({ by, note })}::jsonb)
+      RETURNING number AS id`;
+    await recordAuditEvent(trx, auditEvent, now);
+    return filed.id;
   });
 }
+
+const openOf = ({ kind, merchantNo }: RepeatAsked) =>
+  sql`${IS_REPEAT} AND state = 'waiting' AND kind = ${kind} AND merchant_no = ${merchantNo}`;
+
+/** The same one, or one that waits and has all its days. */
+async function openWith(trx: Trx, asked: RepeatAsked): Promise<number | undefined> {
+  const { from, to } = asked;
+  const [open] = await rowsOf(trx)<{ id: number }>`
+    SELECT number AS id FROM task WHERE ${openOf(asked)} AND (from_day = ${from}::date AND to_day = ${to}::date
+      OR started_at IS NULL AND from_day <= ${from}::date AND to_day >= ${to}::date) ORDER BY number LIMIT 1`;
+  return open?.id;
+}
+
+/** The first one that waits and has some of its days, made longer. */
+async function joinedWith(trx: Trx, asked: RepeatAsked, daysMax: number): Promise<number | undefined> {
+  const { from, to } = asked;
+  const [joined] = await rowsOf(trx)<{ id: number }>`
+    UPDATE task SET from_day = least(from_day, ${from}::date), to_day = greatest(to_day, ${to}::date)
+    WHERE ${openOf(asked)} AND started_at IS NULL AND number = (
+      SELECT number FROM task WHERE ${openOf(asked)} AND started_at IS NULL AND from_day <= ${to}::date AND to_day >= ${from}::date
+        AND greatest(to_day, ${to}::date) - least(from_day, ${from}::date) < ${daysMax}
+        AND NOT EXISTS (SELECT FROM task AS begun WHERE begun.state = 'waiting' AND (begun.kind, begun.merchant_no) = (task.kind, task.merchant_no)
+          AND begun.started_at IS NOT NULL AND begun.from_day = least(task.from_day, ${from}::date) AND begun.to_day = greatest(task.to_day, ${to}::date))
+      ORDER BY number LIMIT 1 FOR UPDATE)
+    RETURNING number AS id`;
+  return joined?.id;
+}
+
+async function whoHasMany(
+  trx: Trx,
+  merchantNo: string,
+  by: string,
+): Promise<keyof typeof OPEN_MAX | undefined> {
+  const open = await rowOf(trx)<Record<keyof typeof OPEN_MAX, number>>`
+    SELECT count(*) FILTER (WHERE ${IS_BY(by)})::int AS person, count(*) FILTER (WHERE merchant_no = ${merchantNo})::int AS merchant
+    FROM task WHERE ${IS_REPEAT} AND state = 'waiting'`;
+  return (['person', 'merchant'] as const).find((who) => open[who] >= OPEN_MAX[who]);
+}
+
+const IS_BY = (by: string) => sql<boolean>`figures->>'by' = ${storableText(by)}`;
 
 /** Cancels what no process has taken yet, with its audit event. False if there is none by that number. */
 export const cancelRepeat = (db: Db, id: number, by: string, now: Date): Promise<boolean> =>
@@ -137,20 +192,28 @@ export interface TakenRepeat extends RepeatAsked {
   readonly holder: string;
 }
 
+/** Whose turn it is follows from this many of the last requests. */
+const TURNS_REMEMBERED = 500;
+
 /**
- * Takes the oldest one that waits: not begun, or begun by a process that holds the merchant's lease no more. Undefined if there
- * is none.
+ * Takes the oldest one that waits, of the person whose last one began longest ago: not begun, or begun by a process that holds the
+ * merchant's lease no more. Undefined if there is none.
  */
 export async function takeRepeat(
   db: Db,
   { holder, now }: { readonly holder: string; readonly now: Date },
 ): Promise<TakenRepeat | undefined> {
   const [taken] = await rowsOf(db)<TakenRepeat>`
+    WITH served AS MATERIALIZED (
+      SELECT by, max(started_at) AS at FROM (
+        SELECT figures->>'by' AS by, started_at FROM task WHERE ${IS_REPEAT} ORDER BY number DESC LIMIT ${TURNS_REMEMBERED}
+      ) AS last GROUP BY by
+    )
     UPDATE task SET holder = ${holder}, started_at = ${now}, not_before = ${inMs(TAKEN_MS)}, problem = NULL
     WHERE ${IS_REPEAT} AND state = 'waiting' AND number = (
-      SELECT number FROM task WHERE ${IS_REPEAT} AND state = 'waiting'
+      SELECT number FROM task LEFT JOIN served ON served.by = figures->>'by' WHERE ${IS_REPEAT} AND state = 'waiting'
         AND coalesce(not_before <= ${DATABASE_NOW}, true) AND (started_at IS NULL OR NOT ${IS_LEASED})
-      ORDER BY number LIMIT 1 FOR UPDATE SKIP LOCKED)
+      ORDER BY served.at NULLS FIRST, number LIMIT 1 FOR UPDATE OF task SKIP LOCKED)
     RETURNING number AS id, kind, merchant_no AS "merchantNo", from_day AS "from", to_day AS "to", holder`;
   return taken;
 }

@@ -7,7 +7,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { dirname, join, resolve, sep } from 'node:path';
 import type { PublicKey } from '../ledger/signature.ts';
-import { collected, digestOf, metered, type Digest } from '../objects/object-store.ts';
+import { collectedUpTo, digestOf, metered, type Digest } from '../objects/object-store.ts';
 import {
   filesUnder,
   unzipped,
@@ -27,7 +27,7 @@ import { sha256Of } from '../host/sha256.ts';
 import { type CloseCheck, type VerifiedClose } from '../months/closes.ts';
 import { checkRows } from '../statements/verify-rows.ts';
 import { STATEMENT_FORMATS } from '../statements/formats/all.ts';
-import { UnreadableZip } from '../statements/zip-files.ts';
+import { JSON_BYTES_MAX, UnreadableZip } from '../statements/zip-files.ts';
 import { columnsOf, UnreadableRows, type StatementFormat } from '../statements/formats/format.ts';
 import { isOfAnotherDay, manifestFileNextTo, SIGNATURE_EXTENSION, WITHDRAWN } from '../statements/keys.ts';
 import { parseManifest, type Manifest } from '../statements/manifest.ts';
@@ -148,12 +148,11 @@ async function readManifests(
   let signed = 0;
   for (const file of found.filter((one) => isManifest(one.path))) {
     const { path } = file;
-    const content = await collected(file.open()).catch((error: unknown) => {
-      if (!(error instanceof UnreadableZip)) throw error;
-      problems.push({ path, problem: notRead(error) });
-      return null;
-    });
-    if (content === null) continue;
+    const content = await manifestBytes(file);
+    if (typeof content === 'string') {
+      problems.push({ path, problem: content });
+      continue;
+    }
     const manifest = parseManifest(content.toString('utf8'));
     if (manifest !== null) {
       manifests.push({ ...file, manifest, sha256: sha256Of(content) });
@@ -171,6 +170,17 @@ async function readManifests(
     else problems.push({ path, problem });
   }
   return { manifests, problems, signed: keys.length === 0 ? null : signed };
+}
+
+/** The bytes of a manifest; a text, which says why, where they cannot be read or are more than any manifest has. */
+async function manifestBytes({ open }: Found): Promise<Buffer | string> {
+  try {
+    const content = await collectedUpTo(open(), JSON_BYTES_MAX);
+    return content ?? `this is no manifest of daybook: it has more than ${JSON_BYTES_MAX} bytes`;
+  } catch (error) {
+    if (error instanceof UnreadableZip) return notRead(error);
+    throw error;
+  }
 }
 
 async function leftAlone(found: readonly Found[]): Promise<Problem[]> {
@@ -263,6 +273,8 @@ async function readSheet(
   }
 }
 
+/** A signature has some hundred. */
+const SIGNATURE_BYTES_MAX = 65_536;
 /** What is wrong with the signature of a manifest; null if one of the keys made it. */
 async function signatureProblem(
   signature: AsyncIterable<Uint8Array>,
@@ -271,7 +283,7 @@ async function signatureProblem(
 ): Promise<string | null> {
   let text: string;
   try {
-    text = (await collected(signature)).toString('utf8');
+    text = (await collectedUpTo(signature, SIGNATURE_BYTES_MAX))?.toString('utf8') ?? '';
   } catch (error) {
     if (error instanceof UnreadableZip) return notRead(error);
     // In a ZIP, its path leads through a file.

@@ -169,4 +169,10 @@ test('of others: another delimiter, a quote within a cell, and a limit on the le
   await expect(readAs('"a",b\r\n', form)).rejects.toThrow('Invalid Closing Quote');
   expect(await readAs('"abcd"\r\n', { cellBytesMax: 4 })).toEqual([['abcd']]);
   await expect(readAs('"abcde"\r\n', { cellBytesMax: 4 })).rejects.toThrow('a cell has over 4 bytes');
+  expect(await readAs('a,b\r\n"c",d\r\n', { cellsMax: 2 })).toEqual([
+    ['a', 'b'],
+    ['c', 'd'],
+  ]);
+  for (const row of ['a,b,c\r\n', '"a",b,c\r\n', ','.repeat(1_000_000)])
+    await expect(readAs(row, { cellsMax: 2 })).rejects.toThrow('a row has over 2 cells');
 });

@@ -52,6 +52,8 @@ export function freezableFiles({ before }: Freezer, files: Files): Files {
     mkdir: named('mkdir', files.mkdir),
     open: named('open', files.open),
     readdir: named('readdir', files.readdir),
+    // It changes nothing.
+    realpath: files.realpath,
     rename: named('rename', files.rename),
     rm: named('rm', files.rm),
     stat: named('stat', files.stat),

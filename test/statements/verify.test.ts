@@ -3,7 +3,7 @@
  * files.
  */
 import { createHash } from 'node:crypto';
-import { copyFile, cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { copyFile, cp, mkdir, mkdtemp, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -306,6 +306,19 @@ describe('problems that are reported', () => {
         problem: expect.stringMatching(/^it follows revision 2 of 2026-03-29/),
       },
     ]);
+  });
+
+  test('a manifest of gigabytes is named, and not read to its end', async () => {
+    const large = join(folder, 'manifest.json');
+    for (const size of [2 ** 31 + 2 ** 20, 300_000_000]) {
+      // A file without blocks: it takes no place on the disk.
+      await writeFile(large, '{');
+      await truncate(large, size);
+      const said = (await verifyPaths([folder])).problems.filter(({ path }) => path === large);
+      expect(said).toEqual([
+        { path: large, problem: 'this is no manifest of daybook: it has more than 67108864 bytes' },
+      ]);
+    }
   });
 
   test('a broken manifest, a missing manifest, and a missing path', async () => {

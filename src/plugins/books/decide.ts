@@ -50,14 +50,14 @@ interface Work {
 
 /** Does what a person decided. Throws `DecisionRefused` where that cannot be done. */
 export async function decide(deciding: Deciding, decision: Decision): Promise<Decided> {
-  const { db, settings, now, by, note } = deciding;
+  const { db, settings, now, by, note, lockMs } = deciding;
   assertWords(decision, note);
   const merchantNo =
     'id' in decision ? (await matchOf(db, decision.id, decision.merchantNo)).merchantNo : decision.merchantNo;
   const command = `books ${decision.step === 'match' ? 'accept' : decision.step}`;
   return db.transaction().execute(async (trx) => {
     // Who decides waits for a matching, and keeps others from one.
-    await lockBooks(trx, merchantNo);
+    await lockBooks(trx, merchantNo, lockMs);
     const record: Work['record'] = (what, assignment) => {
       const event = { by, command, subject: `${merchantNo} ${what}`, note: note ?? undefined, assignment };
       return recordAuditEvent(trx, event, now);

@@ -30,11 +30,9 @@ import { ofMerchants } from '../../store/account-filter.ts';
 import { rowsOf } from '../../store/engine/database.ts';
 import { knownMerchants } from '../../store/merchants.ts';
 import { importBook, type ImportReport } from './import/import.ts';
-import { readMapping } from './import/mapping.ts';
+import { MAPPING_BYTES_MAX, readMapping } from './import/mapping.ts';
 import type { UnreadableRow } from './import/rows.ts';
 import { openSource } from './import/sources.ts';
-
-const MAPPING_BYTES_MAX = 1_048_576;
 
 const HELP = `
 The mapping says how the file is read (docs/books.md):
@@ -84,11 +82,11 @@ async function importBooks(path: string | undefined, flags: ImportFlags, self: C
   if (platform === undefined)
     throw new UsageError('PLATFORM_TIME_ZONE is not set: the days of a book are those of its zone.');
   const { merchant: merchantNo, book } = mapping;
+  const signal = stopSignal();
   const source = openSource(mapping, {
     ...{ path: path ?? null, env: process.env, stdin: process.stdin },
-    isInsecureAllowed: settings.allowInsecure.includes('database'),
+    ...{ isInsecureAllowed: settings.allowInsecure.includes('database'), signal },
   });
-  const signal = stopSignal();
   const isDryRun = flags.dryRun === true;
   const auditEvent = auditEventOf(self, `${merchantNo} ${book}`, source.name);
   await answerWith(settings, self, async ({ db, now }) => {

@@ -18,6 +18,8 @@ export interface MatchRequest {
   readonly runId?: number | null;
   /** Matches every entry again. Left out: what changed, or everything where the rules changed. */
   readonly full?: boolean;
+  /** As in `lockBooks`. */
+  readonly lockMs?: number | undefined;
 }
 
 export interface MatchReport extends Stored {
@@ -35,8 +37,8 @@ export const matchBooks = (db: Db, request: MatchRequest): Promise<MatchReport> 
 
 /** The same as a part of a transaction. It may be called once in one. */
 export async function matchIn(trx: Trx, request: MatchRequest): Promise<MatchReport> {
-  const { merchantNo, rules, now, runId = null } = request;
-  await lockBooks(trx, merchantNo);
+  const { merchantNo, rules, now, runId = null, lockMs } = request;
+  await lockBooks(trx, merchantNo, lockMs);
   await sql`SELECT set_config('work_mem', '64MB', true), set_config('jit', 'off', true)`.execute(trx);
   // The first day of the earliest of the merchant's books, as its latest import says.
   const { startsOn } = await rowOf(trx)<{ startsOn: string }>`

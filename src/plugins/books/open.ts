@@ -1,13 +1,36 @@
 /** What people see of matching: entries that count as unmatched, with age and who is responsible for them, and matches. */
 import { sql, type RawBuilder } from 'kysely';
 import type { AccountFilter, Chosen } from '../../ledger/account-filter.ts';
+import { EXIT, ExpectedError } from '../../ledger/ending.ts';
 import type { Account, BusinessDay } from '../../ledger/entry.ts';
 import { ofAccounts, ofMerchants } from '../../store/account-filter.ts';
 import { lockNamed, rowsOf, type Db, type Trx } from '../../store/engine/database.ts';
+import { DatabaseLocked } from '../../store/engine/errors.ts';
 import type { ListedMatch, OpenEntry, OpenFilter, UnmatchedCount } from '../../ledger/own-books.ts';
 
-/** Imports, matchings and decisions of a merchant's books wait for each other, until their transactions end. */
-export const lockBooks = (trx: Trx, merchantNo: string) => lockNamed(trx, `daybook books ${merchantNo}`);
+/** Other work on the books of the merchant went on for too long. */
+class BooksBusy extends ExpectedError {
+  override readonly name = 'BooksBusy';
+  readonly exitCode = EXIT.leaseHeld;
+}
+
+/**
+ * Imports, matchings and decisions of a merchant's books wait for each other, until their transactions end; with `lockMs` no longer than
+ * that, for this lock and all later ones of the transaction. Throws `BooksBusy`.
+ */
+export async function lockBooks(trx: Trx, merchantNo: string, lockMs?: number): Promise<void> {
+  if (lockMs !== undefined)
+    await sql`SELECT set_config('lock_timeout', ${String(lockMs)}, true)`.execute(trx);
+  try {
+    await lockNamed(trx, `daybook books ${merchantNo}`);
+  } catch (error) {
+    if (!(error instanceof DatabaseLocked)) throw error;
+    throw new BooksBusy(
+      `the books of ${merchantNo} are being imported, matched or decided on, and nothing was changed: wait until that has ended, and try again.`,
+      { cause: error },
+    );
+  }
+}
 
 /** What an assignment's audit event (`decide.ts`) calls the entry `entry`, with its own row `own`. */
 const SUBJECT = sql`entry.merchant_no || CASE WHEN entry.batch_no IS NULL

@@ -12,13 +12,11 @@ import {
   PageRefusal,
   sendPage,
   type PagesContext,
-  addFileForms,
-  addForm,
-  FILE_BYTES_MAX,
   addPage,
   type DoForm,
   type MakePage,
 } from './routes/context.ts';
+import { addFileForms, addForm } from './routes/forms.ts';
 import { doBook, doImport, showBook, showBooks } from './routes/books.ts';
 import { doStep, showBreaks, showCase } from './routes/breaks.ts';
 import { showChanges } from './routes/changes.ts';
@@ -91,7 +89,7 @@ export function addPages(server: FastifyInstance, deps: PagesServerDeps, { isAlo
       for (const [path, submit] of Object.entries(FORMS))
         addForm(inner, context, path, submit, {
           ...headersOf(path),
-          ...(submit === doImport && { bodyLimit: FILE_BYTES_MAX }),
+          takesFile: submit === doImport,
         });
       addDownloads(inner, context);
       // Without access the refusal comes first, so that it reveals no addresses.

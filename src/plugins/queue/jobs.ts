@@ -24,6 +24,9 @@ const IS_OPEN = sql`state <= 'active'`;
 const IS_DEAD = sql`state <> 'completed' AND state <> 'cancelled'`;
 const IS_ON_A_LANE = sql`name IN (${sql.join(LANES)})`;
 
+/** The run of a job; null where its payload, which anybody with the queue's rights may write, does not say it as daybook does. */
+const RUN_ID = sql`CASE WHEN data->>'runId' ~ '^[0-9]{1,15}$' THEN (data->>'runId')::bigint END`;
+
 export async function isEmpty(db: Db): Promise<boolean> {
   const rows = await rowsOf(db)<{ open: boolean }>`
     SELECT EXISTS (SELECT 1 FROM ${JOBS} WHERE ${IS_ON_A_LANE} AND ${IS_OPEN})
@@ -68,9 +71,9 @@ interface DeadLetterFilter {
 
 /** Dead letters, the oldest first. */
 export const deadLetters = (db: Db, { limit, merchants, ids }: DeadLetterFilter) => rowsOf(db)<DeadLetter>`
-    SELECT id, (data->>'runId')::bigint AS "runId", data->>'merchantNo' AS "merchantNo", source_name AS lane,
+    SELECT id, coalesce(${RUN_ID}, 0) AS "runId", coalesce(data->>'merchantNo', singleton_key, 'job ' || id) AS "merchantNo", source_name AS lane,
       coalesce(source_output->>'message', source_output->'value'->>'message', 'no reason is known') AS problem,
-      (source_output->>'exitCode')::int AS "exitCode", source_retry_count + 1 AS attempts,
+      CASE WHEN source_output->>'exitCode' ~ '^[0-9]{1,3}$' THEN (source_output->>'exitCode')::int END AS "exitCode", source_retry_count + 1 AS attempts,
       created_on AS "givenUpAt"
     FROM ${JOBS}
     WHERE name = ${DEAD_LETTERS} AND ${IS_DEAD}
@@ -221,6 +224,28 @@ export async function giveBack({ boss, db }: Queue, job: ClaimedJob, delayS: num
   });
 }
 
+/**
+ * The job that a payload describes. One that cannot be read is put with the jobs that were given up, without further attempts, and named to
+ * `onProblem`; null.
+ */
+export async function claimed(
+  { boss, db }: Queue,
+  lane: Lane,
+  { id, retryCount, data }: { readonly id: string; readonly retryCount: number; readonly data: unknown },
+  onProblem: (error: unknown) => void,
+): Promise<ClaimedJob | null> {
+  const { runId, merchantNo } = (data ?? {}) as Readonly<Record<string, unknown>>;
+  if (Number.isSafeInteger(runId) && typeof merchantNo === 'string' && merchantNo !== '')
+    return { lane, id, retryCount, runId: Number(runId), merchantNo };
+  const message = `the payload of job ${id} on the queue ${lane} cannot be read: it does not name a run and a merchant`;
+  onProblem(new Error(`${message}; the job is given up, and \`daybook jobs list\` shows it`));
+  await sql`UPDATE ${JOBS} SET retry_limit = retry_count WHERE name = ${lane} AND id = ${id}::uuid`.execute(
+    db,
+  );
+  await boss.fail(lane, { id, retryCount }, { message });
+  return null;
+}
+
 /** Names this attempt of the job, so that a later one of another worker is left alone. */
 export const attemptOf = ({ id, retryCount }: ClaimedJob) => ({ id, retryCount });
 
@@ -249,7 +274,7 @@ export async function lostMerchants(db: Db): Promise<LostMerchant[]> {
       FROM run JOIN task waiting ON waiting.run_id = run.id AND waiting.state = 'waiting' AND waiting.kind = 'run'
         AND NOT waiting.joins
       WHERE run.request IS NOT NULL AND run.exit_code IS NULL
-      EXCEPT SELECT (data->>'runId')::bigint, singleton_key COLLATE "C" FROM ${JOBS} WHERE ${IS_ON_A_LANE} AND ${IS_OPEN}
+      EXCEPT SELECT ${RUN_ID}, singleton_key COLLATE "C" FROM ${JOBS} WHERE ${IS_ON_A_LANE} AND ${IS_OPEN}
     ) AS lost
     ORDER BY 1, 2 LIMIT ${LOST_MAX}`;
   if (rows.length === 0) return [];

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { EXIT, ExpectedError, exitCodeOf } from '../../ledger/ending.ts';
 import { DatabaseNewer } from '../../store/engine/errors.ts';
 import { LeaseHeld } from '../../store/engine/lease.ts';
-import { type ClaimedJob, attemptOf, affectedBy, giveBack, isEmpty } from './jobs.ts';
-import { LANES, type Lane, type MerchantJob, type Queue } from './queue.ts';
+import { type ClaimedJob, attemptOf, affectedBy, claimed, giveBack, isEmpty } from './jobs.ts';
+import { LANES, type Lane, type Queue } from './queue.ts';
 
 const ASK_EVERY_MS = 300;
 const MAINTENANCE_EVERY_MS = 10_000;
@@ -62,7 +62,7 @@ export async function keepWorking<Result>(queue: Queue, options: WorkerOptions<R
           const endedMs = performance.now();
           maintainFromMs = endedMs + maintenancePauseMs(endedMs - beganMs);
         }
-        const jobs = await take(queue, placesFor(atOnce, held));
+        const jobs = await take(queue, placesFor(atOnce, held), onProblem);
         jobs.forEach(begin);
         if (options.untilEmpty === true && held.size() === 0 && (await isEmpty(queue.db))) break;
       } catch (error) {
@@ -91,13 +91,20 @@ const placesFor =
   };
 
 /** As many jobs as there are free places, those of the nightly run first. */
-async function take({ boss }: Queue, places: Places): Promise<ClaimedJob[]> {
+async function take(
+  queue: Queue,
+  places: Places,
+  onProblem: (error: unknown) => void,
+): Promise<ClaimedJob[]> {
   const taken: ClaimedJob[] = [];
   for (const lane of LANES) {
     const batchSize = places(lane, taken.length);
     if (batchSize <= 0) continue;
-    const jobs = await boss.fetch<MerchantJob>(lane, { batchSize });
-    taken.push(...jobs.map(({ id, retryCount, data }) => ({ lane, id, retryCount, ...data })));
+    const jobs = await queue.boss.fetch(lane, { batchSize });
+    for (const job of jobs) {
+      const one = await claimed(queue, lane, job, onProblem).catch(onProblem);
+      if (one != null) taken.push(one);
+    }
   }
   return taken;
 }

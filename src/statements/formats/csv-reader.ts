@@ -17,6 +17,8 @@ export interface CsvForm {
   readonly hasBareQuotes?: boolean;
   /** A longer cell is an error: a quote that is not closed would take in all rows behind it. Default: any length. */
   readonly cellBytesMax?: number;
+  /** More cells in a row are an error: a few MB of delimiters would become as many cells. Default: any number. */
+  readonly cellsMax?: number;
 }
 
 /** A text in pieces, whose lines may end in LF, CR or CRLF, as bytes for `csvRows`. */
@@ -68,7 +70,8 @@ export function cellsOf(record: string): RowCells | null {
   return others.every(({ length }) => length === first!.length) ? first! : null;
 }
 
-function createRows({ delimiter = ',', hasBareQuotes = false, cellBytesMax = Infinity }: CsvForm = {}) {
+function createRows(form: CsvForm = {}) {
+  const { delimiter = ',', hasBareQuotes = false, cellBytesMax = Infinity, cellsMax = Infinity } = form;
   const separator = delimiter.charCodeAt(0);
   const rows: RowCells[] = [];
   let cells: string[] = [];
@@ -76,11 +79,10 @@ function createRows({ delimiter = ',', hasBareQuotes = false, cellBytesMax = Inf
   let isQuoted = false;
   /** A quoted cell may be empty and still be one. */
   let wasQuoted = false;
-  let line = 1;
-  let lastByte = 0;
+  let [line, lastByte] = [1, 0];
 
   const endCell = (): void => {
-    cells.push(cell.given().toString('utf8'));
+    if (cells.push(cell.given().toString('utf8')) > cellsMax) throw tooManyCells(cellsMax);
     wasQuoted = false;
   };
   const endRow = (): void => {
@@ -100,7 +102,7 @@ function createRows({ delimiter = ',', hasBareQuotes = false, cellBytesMax = Inf
       from = at = next;
     };
     while (at < end) {
-      const plain = at > from || isInRow() ? null : plainRows(bytes, { from: at, end, delimiter });
+      const plain = at > from || isInRow() ? null : plainRows(bytes, { from: at, end, delimiter, cellsMax });
       if (plain !== null) {
         for (const row of plain.rows) rows.push(row);
         line += plain.lineEnds;
@@ -169,15 +171,26 @@ function createCell(bytesMax: number) {
 /** The complete rows before the next quote, many at once: the same as byte by byte in a fraction of the time. Null if there is none. */
 function plainRows(
   bytes: Buffer,
-  { from, end, delimiter }: { readonly from: number; readonly end: number; readonly delimiter: string },
+  {
+    from,
+    end,
+    delimiter,
+    cellsMax,
+  }: Required<Pick<CsvForm, 'cellsMax'>> & {
+    readonly from: number;
+    readonly end: number;
+    readonly delimiter: string;
+  },
 ) {
   const quote = bytes.indexOf(QUOTE, from);
   const last = (quote === -1 ? end : Math.min(quote, end)) - LINE_END.length;
   const lineEnd = last < from ? -1 : bytes.lastIndexOf(LINE_END, last);
   if (lineEnd < from) return null;
   const lines = bytes.toString('utf8', from, lineEnd).split(LINE_END);
+  const rows = lines.map((line) => line.split(delimiter));
+  if (rows.some(({ length }) => length > cellsMax)) throw tooManyCells(cellsMax);
   return {
-    rows: lines.map((line) => line.split(delimiter)),
+    rows,
     lineEnds: lines.reduce((count, line) => count + 1 + lineEndsIn(line), 0),
     to: lineEnd + LINE_END.length,
   };
@@ -205,6 +218,9 @@ function quoteInside(column: number, line: number, cell: Buffer): UnreadableRows
     `Invalid Opening Quote: a quote is found on field ${column} at line ${line}, value is ${value}${mark}`,
   );
 }
+
+const tooManyCells = (cellsMax: number): UnreadableRows =>
+  new UnreadableRows(`a row has over ${cellsMax} cells`);
 
 const quoteNotClosed = (line: number): UnreadableRows =>
   new UnreadableRows(`Quote Not Closed: the parsing is finished with an opening quote at line ${line}`);

@@ -79,7 +79,7 @@ test('what was left open when it was stopped is done by the next one', async () 
   const database = await openDatabase({ databaseUrl: null, dataDir: folder });
   const left = { kind: 'publish' as const, merchantNo: MERCHANT.merchantNo, from: DAY, to: DAY };
   const now = new Date(env.DAYBOOK_NOW!);
-  const id = await fileRepeat(database.db, left, { by: 'local', note: null, now });
+  const id = await fileRepeat(database.db, left, { by: 'local', note: null, daysMax: 92, now });
   await database.close();
   await served((browser) => untilDone(browser, `/work/${id}`));
 });

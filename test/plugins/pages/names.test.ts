@@ -194,6 +194,23 @@ describe('a form is refused', () => {
     expect((await save({ 'iban.KWD': IBAN })).status).toBe(303);
   });
 
+  test('of an IBAN by who may not see all merchants, with the same answer whether an account has it or none', async () => {
+    await give('USD', { iban: IBAN }, 'M-2');
+    const scoped: Person = { name: 'Sam', role: 'operator', merchants: [merchantNo] };
+    const own = await showPages(stage, { access: { ...everybody(), personOf: () => scoped } });
+    const answers: (readonly [number, string])[] = [];
+    for (const iban of [IBAN, 'DE75512108001245126199', 'no IBAN of anybody']) {
+      const response = await save({ 'iban.USD': iban }, own);
+      answers.push([response.status, textOf(await response.text())]);
+    }
+    expect(new Set(answers.map(([status]) => status))).toEqual(new Set([409]));
+    for (const [, text] of answers) expect(text).toContain('by an operator who may see all merchants');
+    // What the person may see of the form is fixed, and all else is changed as before.
+    expect(await own.html(FORM)).toMatch(/<input id="iban\.USD"[^>]* readonly\s*\/>/);
+    expect((await save({ name: 'Acme' }, own)).status).toBe(303);
+    await own.close();
+  });
+
   test('of a viewer, of another merchant’s operator, and without its token', async () => {
     expect((await save({ name: 'No' }, viewing)).status).toBe(403);
     expect((await save({ name: 'No' }, foreign)).status).toBe(404);

@@ -3,7 +3,15 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Access, Person } from '../../../src/plugins/pages/access/access.ts';
 import { doNextRepeat } from '../../../src/run/repeats.ts';
 import { addMerchant, disableMerchant } from '../../../src/store/merchants.ts';
-import { repeatById, takeRepeat } from '../../../src/store/repeats.ts';
+import {
+  cancelRepeat,
+  endRepeat,
+  fileRepeat,
+  lastRepeats,
+  OPEN_MAX,
+  repeatById,
+  takeRepeat,
+} from '../../../src/store/repeats.ts';
 import { acquireLease, merchantLease } from '../../../src/store/engine/lease.ts';
 import { MERCHANT, OTHER, type Stage } from '../../support/stage.ts';
 import { BROKEN_DAY, closeMarch, openPagesStage, REVISED_DAY } from './stage.ts';
@@ -108,6 +116,82 @@ test('asked for twice while open, also by two operators at once, it is one task 
   expect(await filed(ask('read'))).not.toBe(places[0]);
   await work();
   expect(await words('/work')).toContain('Read again');
+});
+
+const day = (nth: number): string => new Date(Date.UTC(2024, 0, 1 + nth)).toISOString().slice(0, 10);
+/** Cancels what waits. */
+async function cancelAll(): Promise<void> {
+  for (const { id } of await lastRepeats(stage.app.database.db, null, 500))
+    await cancelRepeat(stage.app.database.db, id, 'ada', stage.app.now());
+}
+
+test('days that a waiting request has are not asked for again, and days that overlap are joined to it, up to the longest request', async () => {
+  const first = await filed(ask('read', { from: day(10), to: day(20) }));
+  const before = (await asksOf()).length;
+  expect(await filed(ask('read', { from: day(12), to: day(15) }, other))).toBe(first);
+  expect(await asksOf()).toHaveLength(before);
+  expect(await filed(ask('read', { from: day(18), to: day(25) }, other))).toBe(first);
+  expect(await filed(ask('read', { from: day(5), to: day(10) }))).toBe(first);
+  const row = await repeatById(stage.app.database.db, Number(first.split('/').at(-1)));
+  expect(row).toMatchObject({ from: day(5), to: day(25) });
+  expect((await asksOf()).at(-1)).toMatchObject({ subject: `${merchantNo} ${day(5)}/${day(10)}` });
+  const published = await filed(ask('publish', { from: day(18), to: day(25) }));
+  const behind = await filed(ask('read', { from: day(26), to: day(27) }));
+  expect(new Set([first, published, behind]).size).toBe(3);
+  // With the first one it would be longer than any request may be.
+  expect(await filed(ask('read', { from: day(25), to: day(116) }))).toBe(behind);
+  await cancelAll();
+});
+
+test('a flood of requests is cut off at a limit for a person, and the next person goes in turn', async () => {
+  const { db } = stage.app.database;
+  const flood = await Promise.all(
+    Array.from({ length: 8 }, async (_, of) => {
+      const said: string[] = [];
+      for (let nth = of; nth < 60; nth += 8) {
+        const answer = await ask('read', { from: day(2 * nth), to: day(2 * nth) });
+        said.push(answer.status === 303 ? 'filed' : `${answer.status} ${textOf(await answer.text())}`);
+      }
+      return said;
+    }),
+  );
+  const said = flood.flat();
+  expect(said.filter((one) => one === 'filed')).toHaveLength(OPEN_MAX.person);
+  for (const one of said.filter((other) => other !== 'filed'))
+    expect(one).toMatch(/^(?:409 .*requests of yours are not done yet|429 )/);
+  await filed(ask('read', { from: day(201), to: day(201) }, other));
+  await filed(ask('read', { from: day(203), to: day(203) }, other));
+  // A row at a time is taken, as a worker takes it.
+  const turns: string[] = [];
+  for (let nth = 0; nth < 6; nth += 1) {
+    const now = new Date(stage.app.now().getTime() + nth * 1_000);
+    const taken = (await takeRepeat(db, { holder: 'test', now }))!;
+    const { figures } = (await repeatById(db, taken.id))!;
+    turns.push(figures.by);
+    await endRepeat(db, taken, { exitCode: 0, runId: null, problem: null, figures: {}, now });
+  }
+  expect(turns.toSorted()).toEqual(['Bo', 'Bo', 'local', 'local', 'local', 'local']);
+  expect(turns.slice(0, 4).toSorted()).toEqual(['Bo', 'Bo', 'local', 'local']);
+  await cancelAll();
+});
+
+test('a merchant has a limit, too', async () => {
+  const { db } = stage.app.database;
+  for (let nth = 0; nth < OPEN_MAX.merchant; nth += 1) {
+    const [from, to] = [day(2 * nth), day(2 * nth)];
+    const by = `person ${nth}`;
+    await fileRepeat(
+      db,
+      { kind: 'read', merchantNo, from, to },
+      { by, note: null, now: stage.app.now(), daysMax: 92 },
+    );
+  }
+  const answer = await ask('read', { from: day(300), to: day(300) });
+  expect([answer.status, textOf(await answer.text())]).toEqual([
+    409,
+    expect.stringContaining('requests for this merchant are not done yet'),
+  ]);
+  await cancelAll();
 });
 
 test('it is cancelled while it is queued, and not once it has begun', async () => {

@@ -36,6 +36,8 @@ export interface ImportRequest {
   readonly auditEvent: AuditEvent;
   readonly now: () => Date;
   readonly signal?: AbortSignal;
+  /** As in `lockBooks`. */
+  readonly lockMs?: number | undefined;
   readonly onProgress?: (rowsRead: number) => void;
 }
 
@@ -113,7 +115,7 @@ const unfit = (problem: string, [first]: Importing['unreadable']): UsageError =>
  */
 async function startImport(trx: Trx, request: ImportRequest) {
   const { merchant: merchantNo, book } = request.mapping;
-  await lockBooks(trx, merchantNo);
+  await lockBooks(trx, merchantNo, request.lockMs);
   await sql`SELECT set_config('jit', 'off', true),
     set_config('idle_in_transaction_session_timeout', ${String(IDLE_MS_MAX)}, true)`.execute(trx);
   await sql`CREATE TEMPORARY TABLE book_read (entry_id bigint PRIMARY KEY) ON COMMIT DROP`.execute(trx);

@@ -6,10 +6,16 @@ import { pathText, type Path } from '../../../forms/problem.ts';
 import { isDay, isTimeZone } from '../../../ledger/business-day.ts';
 import { isMerchantNo, MERCHANT_NO_RULE } from '../../../ledger/merchant-no.ts';
 import { CURRENCY_CODE } from '../../../ledger/money.ts';
+import { UsageError } from '../../../run/verdict/exit-codes.ts';
 import { didYouMean } from '../../../settings/problem.ts';
 import { datePattern } from './values.ts';
 
+/** A mapping has some hundred, and its query some thousand. Reading time grows with the square of them. */
+const MAPPING_CHARACTERS_MAX = 8_192;
+export const MAPPING_BYTES_MAX = 4 * MAPPING_CHARACTERS_MAX;
 const COLUMNS_MAX = 5;
+/** Keys that no mapping has; more come of a file that is no mapping. */
+const UNKNOWN_NAMED_MAX = 20;
 const BOOK = /^[\p{L}\p{N}](?:[\p{L}\p{N} ._-]{0,38}[\p{L}\p{N}])?$/u;
 const DATES_RULE = 'is a form with day, month and year, like DD.MM.YYYY or MM/DD/YYYY hh:mm A';
 const COLUMNS_RULE = 'is missing: which columns of the file are the number, the day and the amount';
@@ -78,8 +84,12 @@ const schema = fields.superRefine((mapping, context) => {
     add('columns', 'needs a column currency, or one currency stands above for all rows');
 });
 
-/** Reads the text of a mapping. Throws `UsageError` with every problem and its line. `path` names the file. */
+/** Reads the text of a mapping. Throws `UsageError` with its problems and their lines. `path` names the file. */
 export function readMapping(given: string, path: string): Mapping {
+  if (given.length > MAPPING_CHARACTERS_MAX)
+    throw new UsageError(
+      `${path} has ${given.length.toLocaleString('en')} characters; a mapping has ${MAPPING_CHARACTERS_MAX.toLocaleString('en')} at most.`,
+    );
   const { content, placeOf } = readYaml(given, path, 'failsafe');
   const parsed = schema.safeParse(content);
   if (parsed.success) return parsed.data;
@@ -88,7 +98,7 @@ export function readMapping(given: string, path: string): Mapping {
   };
   const problems = parsed.error.issues.flatMap(({ path: at, ...issue }) =>
     issue.code === 'unrecognized_keys'
-      ? issue.keys.map((key) => problemOf([...at, key], unknownKey(key, at)))
+      ? issue.keys.slice(0, UNKNOWN_NAMED_MAX).map((key) => problemOf([...at, key], unknownKey(key, at)))
       : [problemOf(at, issue.message)],
   );
   throw listRefused(path, problems);

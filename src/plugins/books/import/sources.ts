@@ -3,7 +3,6 @@ import { createHash, type Hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { buffer } from 'node:stream/consumers';
 import pg from 'pg';
-import { loadFor } from '../../../host/packages.ts';
 import { ExpectedError } from '../../../ledger/ending.ts';
 import { messageOf } from '../../../ledger/text.ts';
 import { wallSecond } from '../../../ledger/wall-time.ts';
@@ -13,11 +12,13 @@ import { UnreadableRows } from '../../../statements/formats/format.ts';
 import { assertProtected } from '../../../store/engine/connection.ts';
 import type { Mapping } from './mapping.ts';
 import { workbookNumber } from './values.ts';
+import { COMMAND_LIMITS, workbookRows, type WorkbookLimits, type WorkbookValue } from './workbook.ts';
 
 /** Rows that are handed on together, at least. */
 const BATCH_ROWS = 4_000;
 const READ_BYTES = 262_144;
 const CELL_BYTES_MAX = 1_048_576;
+const COLUMNS_MAX = 1_000;
 /** A workbook is held in memory. */
 const WORKBOOK_BYTES_MAX = 256 * 1_048_576;
 const CONNECT_MS = 10_000;
@@ -44,6 +45,9 @@ interface SourceOptions {
   readonly stdin: AsyncIterable<Uint8Array>;
   /** A database on another machine may be read without TLS. */
   readonly isInsecureAllowed: boolean;
+  /** What a workbook may unpack to. Default: what a person at the machine may read. */
+  readonly limits?: WorkbookLimits;
+  readonly signal?: AbortSignal;
 }
 
 type Bytes = AsyncIterable<Uint8Array>;
@@ -59,7 +63,8 @@ export function openSource(mapping: Mapping, options: SourceOptions): Source {
   const hash = createHash('sha256');
   const name = path === '-' ? 'stdin' : (path ?? 'the query');
   const bytes = bytesOf(name, options, hash, format === 'xlsx' ? WORKBOOK_BYTES_MAX : Infinity);
-  const table = (format === 'csv' ? csvTable : workbookRows)(name, bytes, mapping);
+  const table =
+    format === 'csv' ? csvTable(name, bytes, mapping) : workbookTable(name, bytes, mapping, options);
   const rows = format === 'query' ? queryRows(mapping, options, hash) : tableOf(table, mapping);
   return { name, rows, sha256: () => hash.copy().digest('hex') };
 }
@@ -101,7 +106,7 @@ async function* csvTable(name: string, bytes: Bytes, { delimiter, encoding }: Ma
     line += cells.join('').split('\n').length - 1;
     return { line: at, cells: cells.map((cell) => cell.replaceAll('\r\n', '\n')) };
   };
-  const form = { delimiter, hasBareQuotes: true, cellBytesMax: CELL_BYTES_MAX };
+  const form = { delimiter, hasBareQuotes: true, cellBytesMax: CELL_BYTES_MAX, cellsMax: COLUMNS_MAX };
   try {
     const text = withLineEnds(decoded(name, bytes, encoding));
     for await (const part of csvRows(text, form)) yield part.map(placed);
@@ -125,20 +130,23 @@ async function* decoded(name: string, bytes: Bytes, encoding = 'utf-8'): AsyncGe
   }
 }
 
-async function* workbookRows(name: string, bytes: Bytes, { sheet, dates }: Mapping): Rows {
-  const { streamXlsxRows } = await loadFor('books kept as XLSX', () => import('hucre/xlsx'));
+async function* workbookTable(
+  name: string,
+  bytes: Bytes,
+  { sheet, dates }: Mapping,
+  { limits = COMMAND_LIMITS, signal }: SourceOptions,
+): Rows {
   const file = await buffer(bytes);
   const isTimed = dates?.includes('mm') === true;
-  try {
-    for await (const { index, values } of streamXlsxRows(file, sheet === undefined ? {} : { sheet }))
-      yield [{ line: index + 1, cells: values.map((value) => cellText(value, isTimed)) }];
-  } catch (error) {
-    throw new UsageError(`${name} cannot be read as a workbook: ${messageOf(error)}. Nothing was stored.`);
-  }
+  for await (const part of workbookRows(name, file, { sheet: sheet ?? null, limits }, signal))
+    yield part.map(({ index, values }) => ({
+      line: index + 1,
+      cells: values.map((value) => cellText(value, isTimed)),
+    }));
 }
 
 /** A date of a workbook is what its clock shows, in no zone; one at midnight is a day, unless the mapping's dates have a time. */
-function cellText(value: string | number | boolean | Date | null, isTimed: boolean): string {
+function cellText(value: WorkbookValue, isTimed: boolean): string {
   if (value === null) return '';
   if (typeof value === 'number') return workbookNumber(value);
   if (!(value instanceof Date)) return String(value);

@@ -6,6 +6,8 @@ import type { BusinessDay } from '../../../ledger/entry.ts';
 /** Most parts of a reference that are kept; the others cannot name an entry of the ledger. */
 const KEYS_MAX = 50;
 const KEY_CHARACTERS_MAX = 100;
+/** No amount and no time is longer. The time that a pattern needs may grow with the square of a text's length. */
+const READ_CHARACTERS_MAX = 200;
 
 /** The parts of a reference that may be a batch number, in order, each once. */
 export const referenceKeysOf = (reference: string): readonly string[] =>
@@ -23,6 +25,7 @@ export function amountReader(decimal: 'point' | 'comma'): (text: string) => stri
   const number = String.raw`(?<integer>${integers})(?:${point}(?<part>\d*))?`;
   const written = new RegExp(String.raw`^(?<before>[(+\u2212-]?)\s*${number}\s*(?<after>[)+\u2212-]?)$`);
   return (text) => {
+    if (text.length > READ_CHARACTERS_MAX) return null;
     const { before = '', integer, part = '', after = '' } = written.exec(text)?.groups ?? {};
     if (integer === undefined || integer + part === '') return null;
     const units = integer.replaceAll(/\D/g, '').replace(/^0+(?=\d)/, '') || '0';
@@ -96,6 +99,7 @@ export function momentReader(
   // A workbook has real dates, too.
   const patterns = dates === undefined || format === 'xlsx' ? [...form, ISO_PATTERN] : form;
   return (text) => {
+    if (text.length > READ_CHARACTERS_MAX) return null;
     const groups = patterns.map((pattern) => pattern.exec(text)?.groups).find(Boolean);
     if (groups === undefined) return null;
     const { year, month, day, hour, minute, second, half, offset } = groups;

@@ -109,9 +109,11 @@ function fieldset(
   const input = (field: NameField): Html => {
     const name = inputName(field, currency);
     const text = given[field] ?? '';
+    // Whether an IBAN is free tells of merchants that this person may not see.
+    const isFixed = field === 'iban' && person !== null && person.merchants !== null;
     return html`<p>
       <label for="${name}">${names[field]}</label
-      ><input id="${name}" name="${name}" value="${text}" dir="auto" />
+      ><input id="${name}" name="${name}" value="${text}" dir="auto" ${isFixed ? html`readonly` : null} />
       ${when(field === 'iban' && isMistypedIban(text), () => html`<strong>${names.mistyped}</strong>`)}
     </p>`;
   };

@@ -30,6 +30,8 @@ const DAYS_SHOWN = 31;
 const OPEN_SHOWN_MAX = 200;
 const PROPOSALS_SHOWN_MAX = 20;
 const MATCHES_SHOWN_MAX = 30;
+/** So long a form waits for other work on the books of the merchant. */
+const LOCK_MS_MAX = 3_000;
 
 function ownBooks(): OwnBooks {
   const found = ownBooksSlot.part();
@@ -39,6 +41,7 @@ function ownBooks(): OwnBooks {
 
 const decidingOf = ({ db, settings, now, zone }: PagesContext, { person, field }: Asked): Deciding => ({
   ...{ db, settings, now: now(), zone, by: person.name, note: field('note')?.trim() || null },
+  lockMs: LOCK_MS_MAX,
 });
 
 /** Does what a form asks for; the page again, with what is in the way, where it cannot be done. */
@@ -76,7 +79,10 @@ export const doImport: DoForm = async (context, asked) => {
     return { refusedPage: await shown({ text: asked.view.texts.books.fileMissing, isWrong: true }) };
   return tried(async () => {
     const isAllowed = (merchantNo: string): boolean => maySee(asked.person, merchantNo);
-    const text = await desk.takeIn(decidingOf(context, asked), { isAllowed, mapping, ...file });
+    const text = await desk.takeIn(decidingOf(context, asked), {
+      ...{ isAllowed, mapping, ...file },
+      signal: asked.left,
+    });
     return { page: await shown({ text, isWrong: false }) };
   }, shown);
 };

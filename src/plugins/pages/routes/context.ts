@@ -10,6 +10,7 @@ import { merchantOfPart } from '../html/addresses.ts';
 import { createFormats, localeOf, type Format } from '../html/format.ts';
 import { EN } from '../html/texts/en.ts';
 import type { View } from '../html/view.ts';
+import { leavingOf } from './leaving.ts';
 import { createPace, createTurns, MACHINE_TIME, type Pace, type Timing, type Turns } from '../turns.ts';
 import type { KnownJob } from '../../../run/health.ts';
 import type { SettingsWithoutPlatform } from '../../../settings/settings.ts';
@@ -40,6 +41,7 @@ export interface PagesDeps {
     | 'closeApproval'
     | 'books'
     | 'access'
+    | 'connectionsMax'
   >;
   readonly zone: string;
   readonly jobs: readonly KnownJob[];
@@ -55,6 +57,12 @@ export interface PagesContext extends PagesDeps {
     readonly made: Turns;
     /** At files that lie in the store. */
     readonly sent: Turns;
+    /** At files that are being sent to us. */
+    readonly files: Turns;
+    /** At files that are imported. */
+    readonly imports: Turns;
+    /** At what all other forms ask for. */
+    readonly forms: Turns;
   };
   readonly pace: Pace;
   readonly assets: Assets;
@@ -65,11 +73,29 @@ export interface PagesContext extends PagesDeps {
 const WAIT_MS_MAX = 45_000;
 const MADE = { atOnce: 2, ofPersonAtOnce: 1, waitingOfPersonMax: 4, waitMsMax: WAIT_MS_MAX };
 const SENT = { atOnce: 40, ofPersonAtOnce: 10, waitingOfPersonMax: 40, waitMsMax: WAIT_MS_MAX };
+const FORMS = { ofPersonAtOnce: 1, waitingOfPersonMax: 10, waitMsMax: WAIT_MS_MAX };
+/** The process that reads a workbook takes as much memory as this one leaves. */
+const IMPORTS = { atOnce: 1, ofPersonAtOnce: 1, waitingOfPersonMax: 1, waitMsMax: WAIT_MS_MAX };
+const AT_ONCE_MAX = 3;
+/** A request has to be complete within 10 seconds. */
+const FILES = { atOnce: 6, ofPersonAtOnce: 2, waitingOfPersonMax: 2, waitMsMax: 3_000 };
+
+/** What forms and files ask for may wait for a lock of the database. Two thirds of its connections at most do, so that pages find one free. */
+function workTurns(connections: number, timing: Timing): Pick<PagesContext['turns'], 'forms' | 'imports'> {
+  const atOnce = Math.min(AT_ONCE_MAX, Math.max(1, Math.floor((connections - 1) / 3)));
+  const forms = createTurns({ ...FORMS, atOnce }, timing);
+  return { forms, imports: connections < 3 ? forms : createTurns(IMPORTS, timing) };
+}
 
 export const createPagesContext = ({ timing = MACHINE_TIME, ...deps }: PagesDeps): PagesContext => ({
   ...deps,
   timing,
-  turns: { made: createTurns(MADE, timing), sent: createTurns(SENT, timing) },
+  turns: {
+    made: createTurns(MADE, timing),
+    sent: createTurns(SENT, timing),
+    files: createTurns(FILES, timing),
+    ...workTurns(deps.settings.connectionsMax, timing),
+  },
   pace: createPace(timing),
   assets: readAssets(),
   formatOf: createFormats(deps.zone),
@@ -90,6 +116,8 @@ export interface Asked {
   /** A part of the path, decoded. */
   readonly part: (name: string) => string;
   readonly today: BusinessDay;
+  /** Aborts when the client has left, or has everything. */
+  readonly left: AbortSignal;
 }
 
 export function askedOf(context: PagesContext, request: FastifyRequest, reply: FastifyReply): Asked {
@@ -103,6 +131,7 @@ export function askedOf(context: PagesContext, request: FastifyRequest, reply: F
     file: (name) => fileOf(request.body, name),
     part: (name) => partOf(request.params as Readonly<Record<string, string>>, name),
     today: dayOf(context.now().getTime(), context.zone),
+    left: leavingOf(reply),
   };
 }
 
@@ -125,32 +154,9 @@ export function viewOf(context: PagesContext, request: FastifyRequest): View {
   };
 }
 
-interface SentFile {
+export interface SentFile {
   readonly name: string;
   readonly content: Uint8Array;
-}
-
-/** Most bytes of a form with a file. */
-export const FILE_BYTES_MAX = 10 * 1_048_576;
-
-/** Reads forms that send a file. Its size is limited by the route. */
-export function addFileForms(server: FastifyInstance): void {
-  server.addContentTypeParser(
-    'multipart/form-data',
-    { parseAs: 'buffer' },
-    async (request: FastifyRequest, body: Buffer) => {
-      const headers = { 'content-type': request.headers['content-type']! };
-      // It holds the form in memory, which the route limits to a few MB.
-      // oxlint-disable-next-line typescript/no-deprecated
-      const form = await new Response(new Uint8Array(body), { headers }).formData().catch(() => {
-        throw new PageRefusal(400);
-      });
-      const fields: Record<string, string | SentFile> = {};
-      for (const [name, value] of form)
-        fields[name] = typeof value === 'string' ? value : { name: value.name, content: await value.bytes() };
-      return fields;
-    },
-  );
 }
 
 function fileOf(body: unknown, name: string): SentFile | null {
@@ -229,22 +235,6 @@ export function addPage(
   );
 }
 
-export function addForm(
-  server: FastifyInstance,
-  context: PagesContext,
-  path: string,
-  submit: DoForm,
-  options: RouteShorthandOptions = {},
-): void {
-  server.post(path, options, async (request, reply) => {
-    const asked = askedOf(context, request, reply);
-    if (asked.person.role !== 'operator') throw new PageRefusal(403, 'viewer');
-    const result = await submit(context, asked);
-    if ('doneAt' in result) return reply.redirect(result.doneAt, 303);
-    return 'page' in result ? sendPage(reply, result.page) : sendPage(reply.code(409), result.refusedPage);
-  });
-}
-
 /** Pages are personal and change by the minute: never cached. */
 export const sendPage = (reply: FastifyReply, page: string): FastifyReply =>
   reply
@@ -262,8 +252,8 @@ type Status = 400 | 403 | 404 | 429;
 export class PageRefusal extends Error {
   override readonly name = 'PageRefusal';
   readonly statusCode: Status;
-  /** `viewer`: it needs an operator. `turns`: too many downloads of this person wait. `pace`: too many requests of theirs. */
-  readonly why: 'viewer' | 'turns' | 'pace' | null;
+  /** `viewer`: it needs an operator. `turns`, `forms`: too many downloads or forms wait. `pace`: too many requests of the person. */
+  readonly why: 'viewer' | 'turns' | 'forms' | 'pace' | null;
   /** When to try again; null where that makes no difference. */
   readonly retryAfterS: number | null;
 

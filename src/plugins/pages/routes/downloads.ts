@@ -1,6 +1,6 @@
 /** `/download/...`: the bytes of published files, each download on record with its person. */
 import { Readable } from 'node:stream';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { firstBytes, joined, type ObjectStore } from '../../../objects/object-store.ts';
 import { accountMonthFile } from '../../../months/account-month.ts';
 import { changesBetween } from '../../../months/changes-since.ts';
@@ -16,11 +16,12 @@ import { CUT_DOWNLOAD, DOWNLOAD_COMMAND, monthSubject } from '../../../store/dow
 import { namesOfMerchant } from '../../../store/names.ts';
 import { statementOf, statementsOfDay } from '../../../store/statements/statements.ts';
 import { manifestOfDay } from '../../../store/statements/stored-files.ts';
-import type { Timing, Turns } from '../turns.ts';
+import type { Timing } from '../turns.ts';
 import { askedOf, merchantIn, type Asked, type PagesContext, PageRefusal } from './context.ts';
 import { accountIn, dayIn } from './day.ts';
 import { searchFile } from './entry.ts';
 import { monthIn } from './home.ts';
+import { turnOf, type TakeTurn } from './turn.ts';
 
 /** What is made of a statement before anything of it is sent. */
 const HELD_BYTES_MAX = 262_144;
@@ -40,11 +41,6 @@ interface Download {
 /** A download may wait for its client this long, and a second more for each so many bytes that went out. */
 const PATIENCE_MS = 30_000;
 const BYTES_PER_S_MIN = 65_536;
-/** When to try again; the files of one person are made in about that time. */
-const RETRY_AFTER_S = 15;
-
-/** Waits until it is this person's turn. */
-type TakeTurn = (turns: Turns) => Promise<void>;
 
 type MakeDownload = (context: PagesContext, asked: Asked, takeTurn: TakeTurn) => Promise<Download>;
 
@@ -60,8 +56,8 @@ export function addDownloads(server: FastifyInstance, context: PagesContext): vo
     server.get(path, { exposeHeadRoute: false }, async (request, reply) => {
       const asked = askedOf(context, request, reply);
       const at = context.now();
-      const left = leavingOf(reply);
-      const turn = turnOf(request, asked, left);
+      const { left, person } = asked;
+      const turn = turnOf(request, person, left, 'turns');
       const download = await make(
         { ...context, objects: stoppedBy(left, context.objects) },
         asked,
@@ -89,27 +85,6 @@ export function addDownloads(server: FastifyInstance, context: PagesContext): vo
         .send(Readable.from(bytes, { objectMode: false }).once('close', turn.leave));
     });
   }
-}
-
-/** The turn of a request, from when it is taken until nothing is made for it any more. */
-function turnOf({ raw: { socket }, server }: FastifyRequest, { person }: Asked, left: AbortSignal) {
-  let end = (): void => undefined;
-  const take: TakeTurn = async (turns) => {
-    // Nothing goes to and fro while it waits.
-    socket.setTimeout(0);
-    const begun = await turns.enter(person.name, left);
-    socket.setTimeout(server.server.timeout);
-    if (begun === null) throw new PageRefusal(429, 'turns', RETRY_AFTER_S);
-    end = begun;
-  };
-  return { take, leave: () => end() };
-}
-
-/** Aborted when the client has left, or has everything. */
-function leavingOf({ raw }: FastifyReply): AbortSignal {
-  const controller = new AbortController();
-  raw.once('close', () => controller.abort());
-  return controller.signal;
 }
 
 /** The same store, whose files end with the signal's reason once it is aborted. All that is made is made of them. */

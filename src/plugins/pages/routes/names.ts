@@ -36,7 +36,7 @@ export const doNames: DoForm = async (context, asked) => {
   const given = givenIn(asked, stored);
   const text =
     asked.field('seen') === seenOf(stored)
-      ? (problemOf(asked, given) ?? (await store(context, asked, given)))
+      ? (problemOf(asked, given) ?? ibanProblem(asked, stored, given) ?? (await store(context, asked, given)))
       : asked.view.texts.names.changedMeanwhile;
   if (text === null) return { doneAt: `${namesAddress(stored.merchantNo)}?done=yes` };
   const typed: Names = new Map([
@@ -104,6 +104,22 @@ function problemOf({ view: { texts } }: Asked, given: readonly NamesGiven[]): st
     );
   });
   return first ?? null;
+}
+
+/**
+ * Whether an IBAN is free says whether an account has it, of whatever merchant. So who may not see all merchants changes none, and gets the
+ * same answer for each.
+ */
+function ibanProblem(
+  { person, view: { texts } }: Asked,
+  stored: StoredNames,
+  given: readonly NamesGiven[],
+): string | null {
+  const isChanged = given.some((one) => {
+    const { iban } = one.fields;
+    return iban !== undefined && iban !== (namesAt(stored.names, one).iban ?? '');
+  });
+  return person.merchants !== null && isChanged ? texts.names.ibanOfAll : null;
 }
 
 /** Stores them as `daybook merchants name` does; returns what to say where it cannot be done. */

@@ -9,6 +9,7 @@ import {
   cancelRepeat,
   fileRepeat,
   lastRepeats,
+  OPEN_MAX,
   repeatById,
   type RepeatAsked,
   type RepeatRow,
@@ -49,17 +50,23 @@ export const doCancel: DoForm = async (context, asked) => {
   return { refusedPage: await shownWork(context, asked, said) };
 };
 
-/** Files what the form asks for. Asked for twice while it is open, it leads to the same. */
+/** Files what the form asks for. Asked for twice while it is open, it leads to the same; so do days that a waiting one has. */
 export const doRepeat: DoForm = async (context, asked) => {
   const { db, now } = context;
   const wanted = wantedIn(asked);
-  const refused = await whyNot(context, asked, wanted);
-  if (refused !== null) {
+  const refusedWith = async (text: string, isClosed: boolean) => {
     const view = await withNames(context, asked.view, [wanted.merchantNo]);
-    return { refusedPage: workRefusedPage(view, wanted, refused) };
-  }
-  const id = await fileRepeat(db, wanted, { by: asked.person.name, note: wanted.note || null, now: now() });
-  return { doneAt: workAddress(id) };
+    return { refusedPage: workRefusedPage(view, wanted, { text, isClosed }) };
+  };
+  const refused = await whyNot(context, asked, wanted);
+  if (refused !== null) return refusedWith(refused.text, refused.isClosed);
+  const filed = await fileRepeat(db, wanted, {
+    ...{ by: asked.person.name, note: wanted.note || null, now: now() },
+    daysMax: LONG_RUN_DAYS,
+  });
+  if (typeof filed === 'number') return { doneAt: workAddress(filed) };
+  const text = asked.view.texts.work.openMany[filed](OPEN_MAX[filed]);
+  return refusedWith(text, false);
 };
 
 async function shownWork(context: PagesContext, asked: Asked, said: Said | null): Promise<string> {

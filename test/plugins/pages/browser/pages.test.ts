@@ -32,7 +32,7 @@ function cellText(value: unknown): string {
 const aRequest = async ({ app }: Stage): Promise<string> => {
   const days = { from: BROKEN_DAY, to: BROKEN_DAY };
   const asked = { kind: 'publish' as const, merchantNo: 'SBX-M-1', ...days };
-  return `/work/${await fileRepeat(app.database.db, asked, { by: 'local', note: null, now: app.now() })}`;
+  return `/work/${await fileRepeat(app.database.db, asked, { by: 'local', note: null, daysMax: 92, now: app.now() })}`;
 };
 
 describe.skipIf(skipped)(name, () => {

@@ -89,6 +89,7 @@ async function importBooks({ sandbox, app }: Stage): Promise<void> {
   };
   await desk.takeIn(deciding, {
     ...{ isAllowed: () => true, mapping: MAPPING, name: 'orders-march.csv', content: Buffer.from(csv) },
+    signal: new AbortController().signal,
   });
   const merchantNo = 'SBX-M-1';
   const entries = { ledger: [], own: [{ book: null, number: usd[7]![0]! }] };

@@ -148,6 +148,8 @@ export const EN = {
     changedMeanwhile:
       'Not saved: somebody else has changed them since this page was opened. Compare, then save again.',
     wrong: (of: string, field: string, problem: string) => `Not saved: ${of}, ${field}: the text ${problem}.`,
+    ibanOfAll:
+      'Not saved: an IBAN is changed by an operator who may see all merchants, as no two accounts of a currency have the same. Leave the IBAN as it was, and ask such an operator.',
     ibanTaken: 'Not saved: another account of the same currency has this IBAN already.',
   },
   month: {
@@ -551,6 +553,12 @@ export const EN = {
       reconcile: (done: string, all: string) => `Calculating: ${done} of ${all} accounts are done.`,
       publish: (done: string, all: string) => `Publishing: ${done} of ${all} days are done.`,
     },
+    openMany: {
+      person: (max: number) =>
+        `${max} requests of yours are not done yet, and nothing was added. Wait until some are done, or cancel some.`,
+      merchant: (max: number) =>
+        `${max} requests for this merchant are not done yet, and nothing was added. Wait until some are done, or ask for the days in one request.`,
+    },
     begins: 'It begins.',
     unasked: (since: string) =>
       `No schedule and no worker has taken it since ${since}. Ask the operator of the server whether one is running.`,
@@ -705,6 +713,9 @@ export const EN = {
     turns: 'Too many downloads',
     turnsText:
       'Your other downloads are not finished, or many people are downloading. Wait until yours have ended, then try again.',
+    forms: 'Too many forms',
+    formsText:
+      'Your other forms or files are not finished, or many people have sent theirs, and nothing of this form was done. Wait some seconds, then send this form again.',
     pace: 'Too many requests',
     paceText: 'You asked for very many pages in a short time. Wait some seconds, then try again.',
     access: {
