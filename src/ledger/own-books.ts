@@ -4,7 +4,7 @@ import type { Account, BusinessDay } from './entry.ts';
 import { addAmounts, subtractAmounts } from './money.ts';
 
 /** The rules by which entries of own books are matched with the ledger's, in the order in which they are tried. */
-export const MATCH_RULES = ['reference', 'same-day', 'near-day', 'sum', 'tolerance'] as const;
+export const MATCH_RULES = ['reference', 'same-time', 'same-day', 'near-day', 'sum', 'tolerance'] as const;
 
 /** How much of an account is unmatched between the ledger and own books. */
 export interface UnmatchedCount extends Account {

@@ -10,7 +10,7 @@ import { freshDatabase, type ServerDatabase } from '../../support/database.ts';
 import { answersOf, type OracleRules, type Piece } from './card/oracle.ts';
 import { matchesOf, storePieces } from './card/store.ts';
 
-const RULES: readonly MatchRule[] = ['reference', 'same-day', 'near-day', 'sum', 'tolerance'];
+const RULES: readonly MatchRule[] = ['reference', 'same-time', 'same-day', 'near-day', 'sum', 'tolerance'];
 const NOW = new Date('2026-05-01T00:00:00Z');
 
 let database: ServerDatabase;
@@ -94,9 +94,13 @@ const PRICES: readonly Prices[] = [
   },
 ];
 
+/** Times of a day; null where a book has the day alone. */
+const SECONDS = [null, 0, 1, 40_000, 86_399];
+
 const entryOf = ({ bases, partsMax, feeMax }: Prices) =>
   fc.record({
     day: fc.nat({ max: 5 }),
+    second: fc.constantFrom(...SECONDS),
     units: fc
       .tuple(
         fc.array(fc.constantFrom(...bases), { minLength: 1, maxLength: partsMax }),
@@ -122,12 +126,12 @@ const bookOf = (prices: Prices) =>
       ),
     })
     .map(({ ledger, book }): Piece[] => [
-      ...ledger.map(({ day, units, isOther }, at): Piece => ({
-        ...{ side: 'ledger', number: `L${at}`, day, units, names: [] },
+      ...ledger.map(({ day, second, units, isOther }, at): Piece => ({
+        ...{ side: 'ledger', number: `L${at}`, day, second: second ?? 0, units, names: [] },
         currency: isOther ? 'EUR' : 'USD',
       })),
-      ...book.map(({ entry: { day, units, isOther }, names }, at): Piece => ({
-        ...{ side: 'book', number: `O${at}`, day, units },
+      ...book.map(({ entry: { day, second, units, isOther }, names }, at): Piece => ({
+        ...{ side: 'book', number: `O${at}`, day, second, units },
         currency: isOther ? 'EUR' : 'USD',
         names: names.map((nth) => `L${nth}`),
       })),

@@ -60,6 +60,7 @@ export const BOOKS_EN = {
   rule: 'Matched by',
   rules: {
     reference: 'reference',
+    'same-time': 'amount and time',
     'same-day': 'amount and day',
     'near-day': 'amount, near day',
     sum: 'sum',
