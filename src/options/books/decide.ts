@@ -9,7 +9,7 @@ import type { Account } from '../../ledger/entry.ts';
 import { compareAmounts, moneyText } from '../../ledger/money.ts';
 import { sumsOfSides, type DecidedMatch, type Decision, type MatchEntry } from '../../ledger/own-books.ts';
 import type { Decided, Named } from '../../ledger/own-books.ts';
-import { isSamePerson } from '../../ledger/text.ts';
+import { isSamePerson } from '../../ledger/people.ts';
 import { assignmentProblem } from '../../run/operators.ts';
 import { recordAuditEvent, type Assignment } from '../../store/audit.ts';
 import { arrayLiteral, rowOf, rowsOf, type Db, type Trx } from '../../store/engine/database.ts';

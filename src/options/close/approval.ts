@@ -1,6 +1,6 @@
 /** The close of a month by two persons: one prepares it, another one approves it. Keeps preparations, and finds what changed since. */
 import { sql } from 'kysely';
-import { isSamePerson } from '../../ledger/text.ts';
+import { isSamePerson } from '../../ledger/people.ts';
 import { inForce, type Preparation, type StoredClose } from '../../statements/closes.ts';
 import { ofMerchants } from '../../store/account-filter.ts';
 import { recordAuditEvent } from '../../store/audit.ts';

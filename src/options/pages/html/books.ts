@@ -9,7 +9,7 @@ import type {
   Proposed,
   UnmatchedCount,
 } from '../../../ledger/own-books.ts';
-import { isSamePerson } from '../../../ledger/text.ts';
+import { isSamePerson } from '../../../ledger/people.ts';
 import { booksAddress, entryAddress } from './addresses.ts';
 import { html, when, type Html, type Part } from './html.ts';
 import { accountPart } from './names.ts';
