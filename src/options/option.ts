@@ -201,7 +201,7 @@ export type CloseResult =
   /** No day is open, or there is a reason, and something else is in the way. */
   | { readonly kind: 'refused'; readonly others: readonly Obstacle[]; readonly seen?: string }
   /** It was only checked, and nothing is in the way. */
-  | { readonly kind: 'ready'; readonly seen: string }
+  | { readonly kind: 'ready'; readonly seen: string; readonly preparation: Preparation | null }
   | { readonly kind: 'prepared'; readonly preparation: Preparation }
   /** `by` prepared it. */
   | { readonly kind: 'withdrawn'; readonly by: string }
