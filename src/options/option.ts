@@ -1,4 +1,5 @@
 /** What an option adds to daybook. The core knows this type and the list in `all.ts`, and nothing else of any option. */
+import type { LoginWays } from '../run/operators.ts';
 import type { Command } from 'commander';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
@@ -182,6 +183,8 @@ export interface CloseOptions {
   readonly needsApproval?: boolean;
   /** Whether unmatched entries of own books keep the month from being closed. Left out: they do not. */
   readonly needsMatch?: boolean;
+  /** In which ways people log in. Left out: in one. */
+  readonly logins?: LoginWays;
 }
 
 export type CloseResult =
@@ -245,7 +248,7 @@ export interface Deciding {
   readonly db: Db;
   readonly settings: {
     readonly books: MatchRules & { readonly approvalAbove: ReadonlyMap<string, string> };
-    readonly access: Pick<SettingsWithoutPlatform['access'], 'roles'>;
+    readonly access: Pick<SettingsWithoutPlatform['access'], 'roles'> & LoginWays;
   };
   readonly now: Date;
   readonly zone: string;

@@ -1,6 +1,7 @@
 /** Who may be an operator of a merchant, as the settings give roles. Pure. */
 import { isDay } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
+import { isSamePerson } from '../ledger/people.ts';
 import { showableText } from '../ledger/text.ts';
 import type { AccessSettings } from '../settings/settings.ts';
 import { isPersonName } from '../settings/values/credentials.ts';
@@ -25,6 +26,25 @@ export function namedOperators(merchantNo: string, roles: Roles): readonly strin
     return role === 'operator' && (merchants === null || merchants.includes(merchantNo));
   });
   return roles.size > 0 && keys.every(isOwnName) ? keys : null;
+}
+
+/** The ways in which people log in. */
+export type LoginWays = Partial<Pick<AccessSettings, 'users' | 'oidc' | 'proxy'>>;
+
+/**
+ * Why two names may be of one person, as the end of a sentence; null if they are two persons. Where some people log in by password and
+ * others by a provider or a proxy, one of each may be the same person under two names.
+ */
+export function onePersonReason(
+  one: string,
+  other: string,
+  { users, oidc, proxy }: LoginWays,
+): string | null {
+  if (isSamePerson(one, other)) return 'no one may approve their own decision';
+  const hasTwoWays =
+    users !== undefined && users.size > 0 && ((oidc ?? null) !== null || (proxy ?? null) !== null);
+  if (!hasTwoWays || users.has(one) === users.has(other)) return null;
+  return `${showableText(one)} and ${showableText(other)} log in in different ways, so they may be one person`;
 }
 
 /** Why a person cannot be made responsible in this way for something of the merchant; null if they can. `to`: null for who asks. */

@@ -61,14 +61,18 @@ export const openCounts = (db: Db, merchants: Chosen, to?: BusinessDay): Promise
       FROM ${openRows({ merchants, currencies: null })} AS entry WHERE ${isUpTo} GROUP BY 1, 2
     )
     SELECT account.merchant_no AS "merchantNo", account.currency, coalesce(ledger, 0) AS ledger, coalesce(book, 0) AS book, oldest,
-      coalesce(waiting, 0) AS waiting, is_changed AS "isChanged"
+      coalesce(waiting, 0) + (SELECT count(*)::int FROM book_match AS made WHERE undo_event_id IS NOT NULL AND audit_event_id IS NOT NULL
+        AND (made.merchant_no, made.currency) = (account.merchant_no, account.currency)) AS waiting, is_changed AS "isChanged"
     FROM account LEFT JOIN open ON (open.merchant_no, open.currency) = (account.merchant_no, account.currency)
     ORDER BY 1, 2`;
 };
 
 /** What is known of the match `made`, with its audit event. */
 export const MATCH = sql`made.id, made.merchant_no AS "merchantNo", made.currency, made.rule, made.difference,
-  made.difference_type AS "differenceType", made.waits_for_approval AS "waitsForApproval", by_whom AS by, note`;
+  made.difference_type AS "differenceType", made.waits_for_approval AS "waitsForApproval",
+  made.approved_event_id IS NOT NULL AS "isApproved", coalesce(made.undo_event_id, made.audit_event_id) AS "decidedIn",
+  (SELECT by_whom FROM audit_event WHERE id = made.undo_event_id) AS "undoBy",
+  (SELECT note FROM audit_event WHERE id = made.undo_event_id) AS "undoNote", by_whom AS by, note`;
 
 /** The newest matches of the account, those first that wait for approval or that people made. */
 export function listMatches(db: Db, account: Account, limit: number): Promise<ListedMatch[]> {

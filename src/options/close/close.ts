@@ -98,7 +98,7 @@ async function freeze(
   options: CloseOptions,
 ): Promise<CloseResult> {
   const { merchantNo, month, despite, step = 'close', seen: shown = null } = request;
-  const { objects, zone, now, needsApproval = false, needsMatch = false } = options;
+  const { objects, zone, now, needsApproval = false, needsMatch = false, logins = {} } = options;
   const at = now();
   const { before, accounts, adjustments, openDays } = await known(trx, request, { zone, now: at });
   if (before?.reopened === null && adjustments.length === 0)
@@ -110,7 +110,7 @@ async function freeze(
   const seen = seenOf(text, preparation);
   const stored = await unknownClose(objects, closeKey(merchantNo, month.name, draft.number));
   const others: Obstacle[] = [
-    ...approvalObstacles(request, needsApproval, preparation, draft),
+    ...approvalObstacles(request, { needsApproval, logins }, preparation, draft),
     ...(shown === null || shown === seen ? [] : [NOT_SEEN]),
     ...(needsMatch ? await unmatchedObstacles(trx, merchantNo, month) : []),
   ];
@@ -135,8 +135,11 @@ async function freeze(
   return { kind: 'closed', close, adjustments };
 }
 
-const wordsOf = ({ auditEventId: _, draft: __, ...words }: NonNullable<ToClose['preparation']>): Preparation =>
-  words;
+const wordsOf = ({
+  auditEventId: _,
+  draft: __,
+  ...words
+}: NonNullable<ToClose['preparation']>): Preparation => words;
 
 /** Names what a person saw: the month, and the preparation with its words. */
 const seenOf = (text: string, preparation: ToClose['preparation']): string => {

@@ -124,6 +124,7 @@ async function close(given: string | undefined, flags: CloseFlags, self: Command
     const options = {
       ...{ db, objects, signingKey: settings.signingKey, zone, now, needsApproval },
       needsMatch: settings.books.closeNeedsMatch,
+      logins: settings.access,
     };
     const outcomes: Outcome[] = [];
     for (const [merchantNo, auditEvent] of auditEvents) {

@@ -63,6 +63,8 @@ interface Prices {
   /** Rules that match some of them. */
   readonly rules: readonly MatchRule[];
 }
+/** Few entries of these amounts are equal, and fewer of one second. */
+const WITHOUT_TIMES = RULES.filter((rule) => rule !== 'same-time');
 const PRICES: readonly Prices[] = [
   {
     name: 'large amounts, whose sums are no chance',
@@ -76,26 +78,26 @@ const PRICES: readonly Prices[] = [
     bases: [1_000, 2_000, 3_000],
     partsMax: 1,
     feeMax: 0,
-    rules: ['reference', 'same-day', 'near-day'],
+    rules: ['reference', 'same-time', 'same-day', 'near-day'],
   },
   {
     name: 'amounts a fee apart',
     bases: [100_000_007, 100_000_008, 250_000_019],
     partsMax: 2,
     feeMax: 2,
-    rules: RULES,
+    rules: WITHOUT_TIMES,
   },
   {
     name: 'many amounts, of either sign',
     bases: [90_000_007, -40_000_009, 50_000_017, 130_000_011, 0],
     partsMax: 2,
     feeMax: 1,
-    rules: RULES,
+    rules: WITHOUT_TIMES,
   },
 ];
 
 /** Times of a day; null where a book has the day alone. */
-const SECONDS = [null, 0, 1, 40_000, 86_399];
+const SECONDS = [null, 1, 40_000];
 
 const entryOf = ({ bases, partsMax, feeMax }: Prices) =>
   fc.record({
@@ -151,7 +153,7 @@ const rulesOf = fc.record({
 
 describe('what is matched is what has one explanation', () => {
   const RUNS = [
-    { tags: {}, numRuns: 10 },
+    { tags: {}, numRuns: 25 },
     { tags: { tags: ['long'] }, numRuns: 60 },
   ];
   for (const { tags, numRuns } of RUNS)
