@@ -22,11 +22,12 @@ export async function takeIn({ db, settings, now, zone, by }: Deciding, file: Bo
   // A query, which would read what this server may read, has no file: it is refused.
   const stdin = Readable.from([content]) as AsyncIterable<Uint8Array>;
   const source = openSource(mapping, { path: '-', env: {}, stdin, isInsecureAllowed: false });
-  const { rowsRead, added, changed, withdrawn, unreadable } = await importBook(db, {
+  const { rowsRead, added, changed, withdrawn, unreadable, moved } = await importBook(db, {
     ...{ mapping, source: { ...source, name }, now: () => now },
     auditEvent: { by, command: 'books import', subject: `${merchantNo} ${mapping.book}`, note: name },
     zones: { own: mapping.zone ?? zone, platform: zone },
+    ...{ approvalAbove: settings.books.approvalAbove, logins: settings.access },
   });
   await matchBooks(db, { merchantNo, rules: settings.books, now });
-  return `${name}: ${rowsRead} rows, ${added} added, ${changed} changed, ${withdrawn} withdrawn, ${unreadable} unreadable`;
+  return `${name}: ${rowsRead} rows, ${added} added, ${changed} changed, ${withdrawn} withdrawn, ${unreadable} unreadable${moved === null ? '' : `; ${moved}`}`;
 }

@@ -3,7 +3,15 @@ import type { Option } from '../option.ts';
 export const books: Option = {
   name: 'books',
   about: 'a merchant’s own books: importing them, and matching them with the ledger',
-  tables: ['book_import', 'book_unreadable', 'book_entry', 'book_match', 'book_match_entry', 'book_day'],
+  tables: [
+    'book_import',
+    'book_import_waiting',
+    'book_unreadable',
+    'book_entry',
+    'book_match',
+    'book_match_entry',
+    'book_day',
+  ],
   settings: [
     ...['BOOKS_RULES', 'BOOKS_DAYS', 'BOOKS_SUM_ENTRIES_MAX', 'BOOKS_TOLERANCES'],
     ...['BOOKS_APPROVAL_ABOVE', 'BOOKS_CLOSE_NEEDS_MATCH', 'BOOKS_ALERT_DAYS'],

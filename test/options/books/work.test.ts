@@ -297,7 +297,7 @@ test('where some log in by password and others elsewhere, one of each may be one
     DAYBOOK_ACCESS_USERS: JSON.stringify({ grace: hash, linus: hash }),
     DAYBOOK_ACCESS_ROLES: JSON.stringify({ '*': { role: 'operator' } }),
     DAYBOOK_ACCESS_PROXY_HEADER: 'x-person',
-    DAYBOOK_ACCESS_PROXIES: '127.0.0.1',
+    DAYBOOK_ACCESS_PROXIES: '10.0.0.7',
   };
   const accepted = await daybook(
     ['books', 'accept', '--merchant', MERCHANT_NO, '--by', 'grace', '--ledger', '1', '--own', '1'],

@@ -9,8 +9,11 @@ import { UsageError } from '../../../run/verdict/exit-codes.ts';
 import { type AuditEvent, recordAuditEvent } from '../../../store/audit.ts';
 import { arrayLiteral, type Db, rowOf, rowsOf, type Trx } from '../../../store/engine/database.ts';
 import { rehearse } from '../../../store/engine/rehearsal.ts';
+import type { LoginWays } from '../../../run/operators.ts';
 import { lockBooks } from '../open.ts';
 import type { Mapping } from './mapping.ts';
+import { aboveLimitReason, addTo, ImportWaits, keepWaiting, takeSecondPerson } from './second-person.ts';
+import { movedStart } from './start.ts';
 import { readRows, repeated, type BookRow, type UnreadableRow } from './rows.ts';
 import type { Source } from './sources.ts';
 import { referenceKeysOf, type Zones } from './values.ts';
@@ -33,6 +36,12 @@ export interface ImportRequest {
   readonly to?: BusinessDay | undefined;
   /** Finds out what the import would do, and leaves nothing. */
   readonly isDryRun?: boolean;
+  /** First day of the book from now on, where a person says so; else as the mapping says, or as far back as its imports reach. */
+  readonly startsOn?: BusinessDay | undefined;
+  /** By currency: what an import may add, and withdraw, without a second person. Left out: anything. */
+  readonly approvalAbove?: ReadonlyMap<string, string>;
+  /** In which ways people log in. Left out: in one. */
+  readonly logins?: LoginWays;
   readonly auditEvent: AuditEvent;
   readonly now: () => Date;
   readonly signal?: AbortSignal;
@@ -51,6 +60,10 @@ export interface ImportReport extends Readonly<Counts> {
   readonly lastDay: BusinessDay | null;
   /** Unreadable rows of earlier imports that this one answers. */
   readonly answered: number;
+  /** Why it needs a second person, as a sentence; null where it needs none. */
+  readonly aboveLimit: string | null;
+  /** How the start of the book moves, and what that adds, as a sentence; null where it stays. */
+  readonly moved: string | null;
   /** Why nothing is withdrawn, though the mapping asks for it; null if that is not so. */
   readonly notWithdrawn: string | null;
   readonly firstUnreadable: readonly Pick<UnreadableRow, 'line' | 'reason'>[];
@@ -60,15 +73,21 @@ export interface ImportReport extends Readonly<Counts> {
  * Imports what the source has. Throws `UsageError` where nothing of it can be read, or where it would withdraw most of the book and no
  * one said which days it covers; then nothing is stored.
  */
-export function importBook(db: Db, request: ImportRequest): Promise<ImportReport> {
+export async function importBook(db: Db, request: ImportRequest): Promise<ImportReport> {
   const work = (of: Db) => of.transaction().execute((trx) => importIn(trx, request));
-  return request.isDryRun === true ? rehearse(db, work) : work(db);
+  if (request.isDryRun === true) return rehearse(db, work);
+  try {
+    return await work(db);
+  } catch (error) {
+    if (error instanceof ImportWaits) await keepWaiting(db, request, error);
+    throw error;
+  }
 }
 
 type Covered = Pick<ImportReport, 'firstDay' | 'lastDay'>;
 
 /** One import of a merchant's book, and what it came to so far. */
-type Importing = Awaited<ReturnType<typeof startImport>>;
+export type Importing = Awaited<ReturnType<typeof startImport>>;
 
 async function importIn(trx: Trx, request: ImportRequest): Promise<ImportReport> {
   const { mapping, source, signal, onProgress } = request;
@@ -97,8 +116,18 @@ async function importIn(trx: Trx, request: ImportRequest): Promise<ImportReport>
   const covered = isCovering && isNamed ? { firstDay, lastDay } : { firstDay: null, lastDay: null };
   if (covered.firstDay !== null) await withdrawMissing(importing, covered);
   const answered = await finishImport(importing, covered);
+  const moved = await movedStart(importing);
+  const aboveLimit = await aboveLimitReason(importing);
+  if (aboveLimit !== null && request.isDryRun !== true) await takeSecondPerson(importing, aboveLimit);
   return {
-    ...{ importId: request.isDryRun === true ? null : id, ...counts, ...covered, answered },
+    ...{
+      importId: request.isDryRun === true ? null : id,
+      ...counts,
+      ...covered,
+      answered,
+      aboveLimit,
+      moved,
+    },
     notWithdrawn: isCovering && !isNamed ? NOT_WITHDRAWN : null,
     firstUnreadable: unreadable.slice(0, FIRST_UNREADABLE),
   };
@@ -126,10 +155,14 @@ async function startImport(trx: Trx, request: ImportRequest) {
     trx,
     request,
     id,
+    auditEventId,
+    approvalAbove: request.approvalAbove ?? new Map<string, string>(),
     merchantNo,
     book,
     counts: { ...NONE },
     days: new Set<BusinessDay>(),
+    /** By currency: what it adds, without signs. */
+    added: new Map<string, string>(),
     unreadable,
   };
 }
@@ -145,6 +178,7 @@ async function writeRows(importing: Importing, rows: readonly (BookRow | Unreada
     else {
       days.add(entry.day);
       counts[what] += 1;
+      if (what === 'added' || what === 'returned') addTo(importing, entry);
     }
   }
   for (const { raw, ...row } of refused.sort((a, b) => a.line - b.line)) unreadable.push(row);
@@ -249,7 +283,7 @@ async function finishImport(importing: Importing, { firstDay, lastDay }: Covered
   const [firstRead = null] = [...importing.days].toSorted();
   const { rowsRead: rows_read, unchanged, ...counts } = importing.counts;
   const sha256 = request.source.sha256();
-  const startsOn = sql<string>`coalesce(${request.mapping.from ?? null}::date, least(${firstDay ?? firstRead}::date,
+  const startsOn = sql<string>`coalesce(${request.startsOn ?? request.mapping.from ?? null}::date, least(${firstDay ?? firstRead}::date,
     (SELECT starts_on FROM book_import WHERE (merchant_no, book) = (${merchantNo}, ${book}) AND id < ${id} ORDER BY id DESC LIMIT 1)))`;
   const days = { first_day: firstDay, last_day: lastDay, starts_on: startsOn };
   const figures = { content_sha256: sha256, rows_read, ...counts, ...days };
