@@ -74,6 +74,9 @@ export const MATCH = sql`made.id, made.merchant_no AS "merchantNo", made.currenc
   (SELECT by_whom FROM audit_event WHERE id = made.undo_event_id) AS "undoBy",
   (SELECT note FROM audit_event WHERE id = made.undo_event_id) AS "undoNote", by_whom AS by, note`;
 
+/** Whether a match, or taking it back, waits for a second person. */
+const WAITS = sql`(waits_for_approval AND rule <> 'apart' OR undo_event_id IS NOT NULL)`;
+
 /** The newest matches of the account, those first that wait for approval or that people made. */
 export function listMatches(db: Db, account: Account, limit: number): Promise<ListedMatch[]> {
   const made = sql`SELECT * FROM book_match WHERE (merchant_no, currency) = (${account.merchantNo}, ${account.currency})`;
@@ -84,8 +87,8 @@ export function listMatches(db: Db, account: Account, limit: number): Promise<Li
         FROM book_match_entry AS entry LEFT JOIN book_entry AS own ON own.id = entry.book_entry_id WHERE entry.match_id = made.id
       ) AS entries
     FROM (
-      (${made} AND audit_event_id IS NOT NULL ORDER BY id DESC LIMIT ${limit})
+      (${made} AND audit_event_id IS NOT NULL ORDER BY ${WAITS} DESC, id DESC LIMIT ${limit})
       UNION (${made} ORDER BY complete_on DESC, id DESC LIMIT ${limit})
     ) AS made LEFT JOIN audit_event ON audit_event.id = made.audit_event_id
-    ORDER BY made.audit_event_id IS NULL, made.id DESC LIMIT ${limit}`;
+    ORDER BY ${WAITS} DESC, made.audit_event_id IS NULL, made.id DESC LIMIT ${limit}`;
 }

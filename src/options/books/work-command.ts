@@ -159,7 +159,7 @@ function decidedText(decision: Decision, { match, entries }: Decided, by: string
   if (undoBy !== null)
     return `match ${id} was approved, so it stays until another person runs \`daybook books approve ${id}\``;
   if (decision.step === 'undo')
-    return `match ${id} is taken back, and no rule matches its entries again; \`daybook books undo ${id}\` leaves them to the rules`;
+    return `match ${id} is taken back, and no rule matches its entries again; \`daybook books undo ${id} --note TEXT\` leaves them to the rules`;
   if (waitsForApproval)
     return `match ${id} waits for approval, and its entries count as unmatched until then; another person runs \`daybook books approve ${id}\``;
   if (decision.step === 'approve') return `match ${id} is approved, and its entries count as matched`;
