@@ -60,7 +60,7 @@ it.each([
   [
     'a command about somebody',
     ['merchants', 'add', 'M-PRIVATE', '--token-file', 'x'],
-    '`daybook merchants add --merchant-no NO --token-stdin`',
+    '`daybook merchants add`',
   ],
   ['a number next to a command', ['runs', '12'], '`daybook runs`'],
 ])('the owner is named by its command alone: %s', async (_, args, name) => {
