@@ -60,7 +60,9 @@ const LOOK_ALIKES_UPPER: Readonly<Record<string, string>> = {
 };
 
 const byLookAlike = (table: Readonly<Record<string, string>>): ReadonlyMap<string, string> =>
-  new Map(Object.entries(table).flatMap(([letter, alike]) => [...alike].map((one) => [one, letter])));
+  new Map(
+    Object.entries(table).flatMap(([letter, alike]) => Array.from(alike, (one) => [one, letter] as const)),
+  );
 const LOWER = byLookAlike(LOOK_ALIKES_LOWER);
 const UPPER = byLookAlike(LOOK_ALIKES_UPPER);
 
@@ -72,7 +74,7 @@ const DOMAIN = /@.*$/su;
 function skeletons(name: string): readonly [lower: string, upper: string] {
   const plain = name.normalize('NFKD').replace(DOMAIN, '');
   const looksLike = (text: string, table: ReadonlyMap<string, string>): string =>
-    [...text.normalize('NFKD').replace(NOT_COMPARED, '')].map((one) => table.get(one) ?? one).join('');
+    Array.from(text.normalize('NFKD').replace(NOT_COMPARED, ''), (one) => table.get(one) ?? one).join('');
   return [
     looksLike(plain.toLowerCase(), LOWER).replaceAll('rn', 'm').replaceAll('vv', 'w'),
     looksLike(plain.toUpperCase(), UPPER),
