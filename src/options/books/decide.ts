@@ -192,7 +192,7 @@ async function changeMatch(work: Work, decision: Step<'undo' | 'approve'>): Prom
   const { id, seen = null } = decision;
   const match = await matchOf(work.trx, id);
   const isOther = seen !== null && seen !== match.decidedIn;
-  refuseIf(isOther, `match ${id} has been decided on again since it was shown; look at it again.`);
+  refuseIf(isOther, `match ${id} has been decided on again since it was shown; check it again.`);
   return decision.step === 'approve' ? approve(work, match) : takeBack(work, match);
 }
 

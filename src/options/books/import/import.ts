@@ -6,17 +6,15 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { BusinessDay } from '../../../ledger/entry.ts';
 import { UsageError } from '../../../run/verdict/exit-codes.ts';
-import { type AuditEvent, recordAuditEvent } from '../../../store/audit.ts';
+import { recordAuditEvent } from '../../../store/audit.ts';
 import { arrayLiteral, type Db, rowOf, rowsOf, type Trx } from '../../../store/engine/database.ts';
 import { rehearse } from '../../../store/engine/rehearsal.ts';
-import type { LoginWays } from '../../../run/operators.ts';
 import { lockBooks } from '../open.ts';
-import type { Mapping } from './mapping.ts';
+import { NONE, type Counts, type ImportRequest, type Importing } from './importing.ts';
 import { aboveLimitReason, addTo, ImportWaits, keepWaiting, takeSecondPerson } from './second-person.ts';
 import { movedStart } from './start.ts';
 import { readRows, repeated, type BookRow, type UnreadableRow } from './rows.ts';
-import type { Source } from './sources.ts';
-import { referenceKeysOf, type Zones } from './values.ts';
+import { referenceKeysOf } from './values.ts';
 
 /** So many unreadable rows are kept. More come of a mapping that does not fit. */
 const UNREADABLE_MAX = 10_000;
@@ -26,31 +24,6 @@ const FIRST_UNREADABLE = 5;
 const NOT_WITHDRAWN = 'rows without a readable number may be entries of the book, so no entry was withdrawn.';
 /** A pause of the source, not of the database, is no reason to end the transaction. */
 const IDLE_MS_MAX = 600_000;
-
-export interface ImportRequest {
-  readonly mapping: Mapping;
-  readonly source: Source;
-  readonly zones: Zones;
-  /** First and last day that the file covers, where a person says so; else those of its first and last row. */
-  readonly from?: BusinessDay | undefined;
-  readonly to?: BusinessDay | undefined;
-  /** Finds out what the import would do, and leaves nothing. */
-  readonly isDryRun?: boolean;
-  /** First day of the book from now on, where a person says so; else as the mapping says, or as far back as its imports reach. */
-  readonly startsOn?: BusinessDay | undefined;
-  /** By currency: what an import may add, and withdraw, without a second person. Left out: anything. */
-  readonly approvalAbove?: ReadonlyMap<string, string>;
-  /** In which ways people log in. Left out: in one. */
-  readonly logins?: LoginWays;
-  readonly auditEvent: AuditEvent;
-  readonly now: () => Date;
-  readonly signal?: AbortSignal;
-  readonly onProgress?: (rowsRead: number) => void;
-}
-
-/** Of the rows that were read, how many became what; and entries that are withdrawn. */
-const NONE = { rowsRead: 0, added: 0, changed: 0, unchanged: 0, returned: 0, withdrawn: 0, unreadable: 0 };
-type Counts = typeof NONE;
 
 export interface ImportReport extends Readonly<Counts> {
   /** Null for a dry run. */
@@ -85,9 +58,6 @@ export async function importBook(db: Db, request: ImportRequest): Promise<Import
 }
 
 type Covered = Pick<ImportReport, 'firstDay' | 'lastDay'>;
-
-/** One import of a merchant's book, and what it came to so far. */
-export type Importing = Awaited<ReturnType<typeof startImport>>;
 
 async function importIn(trx: Trx, request: ImportRequest): Promise<ImportReport> {
   const { mapping, source, signal, onProgress } = request;
@@ -140,7 +110,7 @@ const unfit = (problem: string, [first]: Importing['unreadable']): UsageError =>
  * Waits for other imports and the matching of the merchant, and puts the import on record; `finishImport` adds the figures. Until the
  * transaction ends, `book_read` has the entries that the import read and left as they are. Those with its number are what it wrote.
  */
-async function startImport(trx: Trx, request: ImportRequest) {
+async function startImport(trx: Trx, request: ImportRequest): Promise<Importing> {
   const { merchant: merchantNo, book } = request.mapping;
   await lockBooks(trx, merchantNo);
   await sql`SELECT set_config('jit', 'off', true),

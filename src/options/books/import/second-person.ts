@@ -9,7 +9,7 @@ import { addAmounts, compareAmounts, moneyText } from '../../../ledger/money.ts'
 import { onePersonReason } from '../../../run/operators.ts';
 import { recordAuditEvent } from '../../../store/audit.ts';
 import { rowsOf, type Db } from '../../../store/engine/database.ts';
-import type { ImportRequest, Importing } from './import.ts';
+import type { ImportRequest, Importing } from './importing.ts';
 import type { BookRow } from './rows.ts';
 
 /** The import is above the limit, and waits for a second person. Nothing of it is stored. */

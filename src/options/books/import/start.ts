@@ -2,7 +2,7 @@
 import { countedInText as counted } from '../../../ledger/text.ts';
 import { UsageError } from '../../../run/verdict/exit-codes.ts';
 import { rowOf } from '../../../store/engine/database.ts';
-import type { Importing } from './import.ts';
+import type { Importing } from './importing.ts';
 
 interface Starts {
   /** The earliest first day of the merchant's books before this import, and with it. Null while there is none. */
@@ -28,7 +28,7 @@ const startsOf = ({ trx, merchantNo, book, id }: Importing) => rowOf(trx)<Starts
 
 /**
  * How the import moves the start of the merchant's books to an earlier day, as a sentence; null where it does not. Throws `UsageError` where
- * nobody named the day and the file holds less than half as many entries on the added days as the ledger: one wrong date would open them all.
+ * no person named the day and the file holds less than half as many entries on the added days as the ledger: one wrong date would open them all.
  */
 export async function movedStart(importing: Importing): Promise<string | null> {
   const { request } = importing;

@@ -50,7 +50,7 @@ const decidingOf = ({ db, settings, now, zone }: PagesContext, { person, field }
   return { db, settings, now: now(), zone, by: person.name, note };
 };
 
-/** How many proposals stand before the first one that is shown: whole pages of them. */
+/** How many proposals stand before the first one that is shown: complete pages of them. */
 function skippedIn({ query, field }: Asked, count: number): number {
   const asked = Number(/^\d{1,6}$/.exec(field('skipped') ?? query('skipped') ?? '')?.[0] ?? 0);
   const last = Math.max(count - 1, 0);
