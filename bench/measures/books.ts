@@ -12,7 +12,7 @@ const MERCHANT_NO = 'BENCH-BOOKS';
 const ENTRIES_A_DAY = 2_000;
 const FULL_MS_MAX = 60_000;
 const RULES = {
-  rules: ['reference', 'same-day', 'near-day', 'sum', 'tolerance'],
+  rules: ['reference', 'same-time', 'same-day', 'near-day', 'sum', 'tolerance'],
   days: 3,
   sumEntriesMax: 6,
   tolerances: new Map([['USD', { max: '0.50', type: 'fee' }]]),

@@ -32,7 +32,8 @@ GRANT SELECT ON changed_day TO daybook_job;
 -- Imports and entries of own books are never deleted. A later import answers a row that could not be read.
 GRANT SELECT, INSERT ON book_import, book_unreadable TO daybook_job;
 -- The figures of an import are known at its end.
-GRANT UPDATE (content_sha256, first_day, last_day, starts_on, rows_read, added, changed, returned, withdrawn, unreadable) ON book_import TO daybook_job;
+GRANT SELECT, INSERT, UPDATE, DELETE ON book_import_waiting TO daybook_job;
+GRANT UPDATE (audit_event_id, approved_event_id, content_sha256, first_day, last_day, starts_on, rows_read, added, changed, returned, withdrawn, unreadable) ON book_import TO daybook_job;
 GRANT UPDATE (answered_import_id) ON book_unreadable TO daybook_job;
 GRANT SELECT, INSERT, UPDATE ON book_entry TO daybook_job;
 -- Matches are undone, and days without entries go.

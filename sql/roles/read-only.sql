@@ -24,7 +24,7 @@ GRANT SELECT (
   occurrences, currency
 ) ON quarantined_entry TO daybook_read_only;
 -- The same of own books: no text that the merchant wrote.
-GRANT SELECT ON book_import, book_match, book_match_entry, book_day TO daybook_read_only;
+GRANT SELECT ON book_import, book_import_waiting, book_match, book_match_entry, book_day TO daybook_read_only;
 GRANT SELECT (import_id, line, reason, answered_import_id) ON book_unreadable TO daybook_read_only;
 GRANT SELECT (
   id, merchant_no, book, number, currency, day, booked_at, amount, reference_keys, type, version, import_id, withdrawn_import_id

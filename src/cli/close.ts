@@ -10,7 +10,7 @@ import {
   withBy,
 } from './context.ts';
 import { merchantsOf, monthFlag, textFlag, unknownMerchant } from './flags.ts';
-import { counted, lines, LIST_SHOWN_MAX, longTable, type Times } from './output/text.ts';
+import { counted, line, lines, LIST_SHOWN_MAX, longTable, type Times } from './output/text.ts';
 import { adjustmentText, preparationText } from '../run/status-text.ts';
 import { EXIT, exitCodeOf, mostSevere, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -67,6 +67,7 @@ interface CloseFlags {
   readonly approve?: boolean;
   readonly withdraw?: boolean;
   readonly reopen?: string;
+  readonly seen?: string;
 }
 
 export function closeCommand(command: Command): void {
@@ -81,6 +82,7 @@ export function closeCommand(command: Command): void {
     .option('--check', 'show all that is in the way; close nothing')
     .option('--prepare', 'prepare the month, for another person to approve')
     .option('--approve', 'close the month as another person prepared it')
+    .option('--seen <hash>', 'with --approve: only if the month and the words are what --check showed')
     .option('--withdraw', 'take its preparation back')
     .option('--reopen <reason>', 'open the closed month again; the reason is published with the next close')
     .option('--list', 'show the closes, their adjustments and what waits for approval; close nothing')
@@ -117,11 +119,15 @@ async function close(given: string | undefined, flags: CloseFlags, self: Command
     const options = {
       ...{ db, objects, signingKey: settings.signingKey, zone, now, needsApproval },
       needsMatch: settings.books.closeNeedsMatch,
+      logins: settings.access,
     };
     const outcomes: Outcome[] = [];
     for (const [merchantNo, auditEvent] of auditEvents) {
       try {
-        const result = await closeMonth({ merchantNo, month, despite, auditEvent, step }, options);
+        const result = await closeMonth(
+          { merchantNo, month, despite, auditEvent, step, seen: flags.seen ?? null },
+          options,
+        );
         outcomes.push({ merchantNo, result });
       } catch (error) {
         if (merchants.length === 1) throw error;
@@ -146,6 +152,8 @@ function stepOf(flags: CloseFlags): CloseStep {
   const step = given[0] ?? 'close';
   if (flags.despiteOpenDays !== undefined && (step === 'approve' || step === 'withdraw' || step === 'reopen'))
     throw new UsageError(`--${step} takes no --despite-open-days: the reason is given with --prepare.`);
+  if (flags.seen !== undefined && step !== 'approve')
+    throw new UsageError('--seen goes with --approve alone: leave it out.');
   if (flags.note !== undefined && (step === 'check' || step === 'reopen'))
     throw new UsageError(`--${step} takes no --note: leave it out.`);
   return step;
@@ -195,7 +203,7 @@ function resultDocument(merchantNo: string, month: Month, result: CloseResult) {
   const about = { merchantNo, month: month.name, result: result.kind };
   if (result.kind !== 'closed' && result.kind !== 'already') {
     const { kind: _, ...found } = result;
-    return { ...about, ...found, seen: undefined };
+    return { ...about, ...found };
   }
   const { signature } = result.close;
   const close = { ...result.close, content: undefined, signature: undefined };
@@ -248,7 +256,7 @@ const CAUSES: Readonly<Record<OpenDay['cause'], string>> = {
 
 function closeResultText(merchantNo: string, { name }: Month, result: CloseResult): string {
   const what = `${name} of ${merchantNo}`;
-  if (result.kind === 'ready') return `nothing is in the way: ${what} can be closed`;
+  if (result.kind === 'ready') return readyText(what, result);
   if (result.kind === 'prepared')
     return `${what} is prepared by ${result.preparation.by}; another person has to approve it with \`--approve\``;
   if (result.kind === 'withdrawn') return `the preparation of ${what} by ${result.by} is withdrawn`;
@@ -281,6 +289,19 @@ function closeResultText(merchantNo: string, { name }: Month, result: CloseResul
       (openDays === 0 ? '' : `, despite ${counted(openDays, 'open account day')}`),
     objectKey,
     ...result.adjustments.map((one) => `  ${adjustmentText(one)}`),
+  );
+}
+
+/** With the words that an approval would take over, and how to approve nothing else. */
+function readyText(what: string, { preparation, seen }: Extract<CloseResult, { kind: 'ready' }>): string {
+  const ready = `nothing is in the way: ${what} can be closed`;
+  if (preparation === null) return ready;
+  const { by, note, despite } = preparation;
+  return lines(
+    ready,
+    line`prepared by ${by}${note === null ? '' : `, note: ${note}`}`,
+    despite !== null && line`reason for closing though days are open: ${despite}`,
+    `\`--approve --seen ${seen}\` approves this, and is refused if anything of it has changed`,
   );
 }
 

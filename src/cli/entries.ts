@@ -3,6 +3,7 @@
  * took back) and `quarantine` (those that could not be read).
  */
 import type { Command } from 'commander';
+import { firstNamed, shellWord } from '../ledger/text.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import { moneyText } from '../ledger/money.ts';
 import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
@@ -180,8 +181,8 @@ const amountOf = ({ credit, debit, currency }: LedgerEntry): string =>
 
 const AMENDMENTS_HELP = `
 If every entry of an account's day disappears at once, or most entries of several days, daybook keeps the entries and asks you.
-Until you confirm, they are held: published statements stay as they are, and runs end with 4. \`daybook amendments accept\` confirms
-that they are gone. If they come back, the hold ends by itself.
+Until you confirm, they are held: published statements stay as they are, and runs end with 4. \`daybook amendments accept --note TEXT\`
+confirms that they are gone. If they come back, the hold ends by itself.
 
 Examples:
   daybook amendments
@@ -192,7 +193,8 @@ Entries that disappear all at once usually mean an error at the platform. Ask it
 
 Examples:
   daybook amendments accept --merchant 10001 --currency USD --from 2026-03-03 --to 2026-03-03 --note "letter 4711" --by Ada
-  daybook amendments accept --merchant 10001 --note "the platform's answer of 5 March"`;
+  daybook amendments accept --merchant 10001 --note "the platform's answer of 5 March"
+  daybook amendments accept --note "letter 4711"      where entries of one merchant alone are held`;
 
 export function amendmentsCommand(amendments: Command): void {
   amendments.addHelpText('after', AMENDMENTS_HELP).action((_flags: object, self: Command) =>
@@ -249,30 +251,49 @@ const heldText = (held: readonly HeldDay[], times: Times): string =>
         accepted: ({ acceptedAt }) => times.at(acceptedAt) || 'no',
       });
 
+const NOTHING_HELD = (): UsageError =>
+  new UsageError('no held entry there waits to be accepted; `daybook amendments` lists held entries.');
+const HELD_NAMED_MAX = 5;
+
+/** The merchant whose entries are held, where it is one. Throws `UsageError` where there is none or several. */
+function onlyHeld(held: readonly HeldDay[]): readonly string[] {
+  const waiting = held.filter(({ acceptedAt }) => acceptedAt === null);
+  const merchants = [...new Set(waiting.map(({ merchantNo }) => merchantNo))];
+  if (merchants.length === 0) throw NOTHING_HELD();
+  if (merchants.length === 1) return merchants;
+  const named = firstNamed(merchants.map(shellWord), HELD_NAMED_MAX);
+  throw new UsageError(
+    `entries of several merchants are held (${named}): say whose they are with --merchant NO.`,
+  );
+}
+
 function addAcceptCommand(amendments: Command): void {
   withBy(amendments.command('accept'))
     .description(
       'confirm that held entries are gone for good; the next run that does not find them publishes revisions',
     )
-    .option('--merchant <no>', 'of this merchant (may be repeated)', collect, [])
+    .option(
+      '--merchant <no>',
+      'of this merchant (may be repeated; default: the only one with held entries)',
+      collect,
+      [],
+    )
     .option('--currency <code>', 'only of this currency (may be repeated)', collect, [])
     .option('--from <day>', 'first day, YYYY-MM-DD (default: the first that is held)')
     .option('--to <day>', 'last day, included (default: the last that is held)')
     .requiredOption('--note <text>', 'how you know, such as the platform’s answer; kept with it')
     .addHelpText('after', ACCEPT_HELP)
     .action((flags: RangeFlags & { readonly note: string }, self: Command) => {
-      if (flags.merchant.length === 0) throw new UsageError('say whose entries they are with --merchant NO.');
       const note = textFlag(flags.note, 'say how you know that the entries are gone');
       const [from, to] = [dayFlag('--from', flags.from), dayFlag('--to', flags.to)];
-      const filter = { ...accountsFlagged(flags), from, to };
-      const subject = [...flags.merchant, ...flags.currency, from, to].filter(Boolean).join(' ');
-      return answer(self, async ({ recorded }) => {
+      return answer(self, async ({ db, recorded }) => {
+        const merchant = flags.merchant.length > 0 ? flags.merchant : onlyHeld(await heldDaysOf(db, null));
+        const filter = { ...accountsFlagged({ ...flags, merchant }), from, to };
+        const subject = [...merchant, ...flags.currency, from, to].filter(Boolean).join(' ');
         const accepted = await recorded({ subject, note }, async (trx, at) => {
           const days = await acceptHeld(trx, filter, at);
           if (days.length > 0) return days;
-          throw new UsageError(
-            'no held entry there waits to be accepted; `daybook amendments` lists held entries.',
-          );
+          throw NOTHING_HELD();
         });
         const entries = accepted.reduce((sum, one) => sum + one.entries, 0);
         return {

@@ -155,7 +155,8 @@ function statusFlag(text: string | undefined): string | null {
 type NamedMerchant = ListedMerchant & ReturnType<typeof namesDocument>;
 
 function listText(rows: readonly NamedMerchant[], next: string | null, times: Times): string {
-  if (rows.length === 0) return 'no such merchant; `daybook merchants add` adds one';
+  if (rows.length === 0)
+    return 'no such merchant; `daybook merchants add --merchant-no NO --token-stdin` adds one';
   return lines(
     longTable(rows, {
       merchant: ({ merchantNo }) => merchantNo,

@@ -163,7 +163,8 @@ const MERCHANTS_SHOWN_MAX = 20;
 /** Shown where no merchant has anything to say. */
 const FIRST_SHOWN = 5;
 const NOTHING_OPEN = 'of these merchants nothing is missing, and nothing needs attention';
-const NO_MERCHANT = 'no merchant yet: set PLATFORM_MERCHANT_NO, or add one with `daybook merchants add`';
+const NO_MERCHANT =
+  'no merchant yet: set PLATFORM_MERCHANT_NO, or add one with `daybook merchants add --merchant-no NO --token-stdin`';
 
 interface StatusTextOptions {
   readonly times: Times;

@@ -4,7 +4,7 @@ import type { Account, BusinessDay } from './entry.ts';
 import { addAmounts, subtractAmounts } from './money.ts';
 
 /** The rules by which entries of own books are matched with the ledger's, in the order in which they are tried. */
-export const MATCH_RULES = ['reference', 'same-day', 'near-day', 'sum', 'tolerance'] as const;
+export const MATCH_RULES = ['reference', 'same-time', 'same-day', 'near-day', 'sum', 'tolerance'] as const;
 
 /** How much of an account is unmatched between the ledger and own books. */
 export interface UnmatchedCount extends Account {
@@ -185,7 +185,13 @@ export type Decision =
       readonly due: string | null;
     }
   /** `merchantNo`: null for a match of any merchant. */
-  | { readonly step: 'undo' | 'approve'; readonly merchantNo: string | null; readonly id: number };
+  | {
+      readonly step: 'undo' | 'approve';
+      readonly merchantNo: string | null;
+      readonly id: number;
+      /** The decision that the person saw (`decidedIn` of a match): another one refuses. Null for whatever it is now. */
+      readonly seen?: number | null;
+    };
 
 /** A match of a rule or of a person. */
 export interface DecidedMatch extends Account {
@@ -198,6 +204,13 @@ export interface DecidedMatch extends Account {
   /** Who made it; null where a rule did. */
   readonly by: string | null;
   readonly note: string | null;
+  /** Whether a second person approved it. */
+  readonly isApproved: boolean;
+  /** Who wants to take back what was approved, and why: it stays until another person approves that. Null where no one does. */
+  readonly undoBy: string | null;
+  readonly undoNote: string | null;
+  /** The audit event of the last decision about it. Null where a rule made it. */
+  readonly decidedIn: number | null;
 }
 
 /** What came of a decision. */

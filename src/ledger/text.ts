@@ -67,8 +67,3 @@ export const countedInText = (count: number, noun: string, plural = `${noun}s`):
 
 /** What an error says, whatever was thrown. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
-/** Names are compared without case and blanks, which a person may type differently. */
-export const isSamePerson = (one: string, other: string): boolean => personKey(one) === personKey(other);
-
-const personKey = (name: string): string => name.normalize('NFKC').replace(/\s+/g, '').toLowerCase();

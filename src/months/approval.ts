@@ -1,6 +1,6 @@
 /** The close of a month by two persons: one prepares it, another one approves it. Keeps preparations, and finds what changed since. */
 import { sql } from 'kysely';
-import { isSamePerson } from '../ledger/text.ts';
+import { isSamePerson, onePersonReason, type LoginWays } from '../ledger/people.ts';
 import { inForce, type Preparation, type StoredClose } from './closes.ts';
 import { ofMerchants } from '../store/account-filter.ts';
 import { recordAuditEvent } from '../store/audit.ts';
@@ -105,7 +105,7 @@ const NOT_CLOSED: Obstacle = {
 /** What two persons still have to do, or may not do, before this step. */
 export function approvalObstacles(
   { step = 'close', auditEvent: { by } }: CloseRequest,
-  needsApproval: boolean,
+  { needsApproval, logins }: { readonly needsApproval: boolean; readonly logins: LoginWays },
   preparation: StoredPreparation | null,
   draft: Draft,
 ): Obstacle[] {
@@ -123,8 +123,10 @@ export function approvalObstacles(
     const why = `${preparation.by} prepared the month, and it has to be approved`;
     found.push({ cause: 'prepared', why, todo: 'another person approves it', who: 'operator' });
   }
-  if (isOwn && step === 'approve') {
-    const why = `${preparation.by} prepared the month, and no one may approve their own preparation`;
+  const onePerson = step === 'approve' ? onePersonReason(preparation.by, by, logins) : null;
+  if (onePerson !== null) {
+    const reason = isOwn ? 'no one may approve their own preparation' : onePerson;
+    const why = `${preparation.by} prepared the month, and ${reason}`;
     found.push({ cause: 'own-preparation', why, todo: 'another person approves it', who: 'operator' });
   }
   if (changes.length > 0) {

@@ -11,7 +11,7 @@ import {
   readText,
   type ObjectStore,
 } from '../objects/object-store.ts';
-import { countDays, type StoredClose } from './closes.ts';
+import { countDays, type Preparation, type StoredClose } from './closes.ts';
 import { StatementDamaged } from '../statements/fetch.ts';
 import { closeKey, fileOf } from '../statements/keys.ts';
 import { accountMonths, type AccountMonth, type Month } from './month.ts';
@@ -98,7 +98,7 @@ async function freeze(
   options: CloseOptions,
 ): Promise<CloseResult> {
   const { merchantNo, month, despite, step = 'close', seen: shown = null } = request;
-  const { objects, zone, now, needsApproval = false, needsMatch = false } = options;
+  const { objects, zone, now, needsApproval = false, needsMatch = false, logins = {} } = options;
   const at = now();
   const { before, accounts, adjustments, openDays } = await known(trx, request, { zone, now: at });
   if (before?.reopened === null && adjustments.length === 0)
@@ -106,22 +106,24 @@ async function freeze(
   if (accounts.every(({ statements }) => statements.length === 0)) return { kind: 'empty', openDays };
   const draft = await draftOf(trx, request, zone, { before, accounts, adjustments, openDays });
   const text = JSON.stringify(draft);
-  const seen = sha256Of(text);
   const preparation = await preparationOf(trx, merchantNo, month.name);
+  const seen = seenOf(text, preparation);
   const stored = await unknownClose(objects, closeKey(merchantNo, month.name, draft.number));
   const others: Obstacle[] = [
-    ...approvalObstacles(request, needsApproval, preparation, draft),
+    ...approvalObstacles(request, { needsApproval, logins }, preparation, draft),
     ...(shown === null || shown === seen ? [] : [NOT_SEEN]),
     ...(needsMatch ? await unmatchedObstacles(trx, merchantNo, month) : []),
   ];
   const isOfTwo = step === 'approve' || step === 'check';
-  const reason = openDays.length === 0 ? null : (despite ?? (isOfTwo ? preparation?.despite : null) ?? null);
+  // Who approves takes the words of the preparation, and gives no other ones.
+  const given = step === 'approve' ? null : despite;
+  const reason = openDays.length === 0 ? null : (given ?? (isOfTwo ? preparation?.despite : null) ?? null);
   const withStore = stored === null ? others : [...others, storeObstacle(stored)];
   if (openDays.length > 0 && reason === null) return { kind: 'open', openDays, others: withStore, seen };
   if (others.length > 0 || (step === 'check' && stored !== null))
     return { kind: 'refused', others: withStore, seen };
   if (stored !== null) throw stored;
-  if (step === 'check') return { kind: 'ready', seen };
+  if (step === 'check') return { kind: 'ready', seen, preparation: preparation && wordsOf(preparation) };
   if (step === 'prepare')
     return {
       kind: 'prepared',
@@ -132,6 +134,19 @@ async function freeze(
   });
   return { kind: 'closed', close, adjustments };
 }
+
+const wordsOf = ({
+  auditEventId: _,
+  draft: __,
+  ...words
+}: NonNullable<ToClose['preparation']>): Preparation => words;
+
+/** Names what a person saw: the month, and the preparation with its words. */
+const seenOf = (text: string, preparation: ToClose['preparation']): string => {
+  if (preparation === null) return sha256Of(text);
+  const { auditEventId, by, note, despite } = preparation;
+  return sha256Of(JSON.stringify([text, auditEventId, by, note, despite]));
+};
 
 /** Entries of the month or before it that only the ledger or only an own book has. */
 async function unmatchedObstacles(
@@ -159,7 +174,7 @@ async function unmatchedObstacles(
 
 const NOT_SEEN: Obstacle = {
   cause: 'not-seen',
-  why: 'the month has changed since the page was shown',
+  why: 'the month or its preparation is not what was shown to you',
   todo: 'check what it shows now, and confirm again',
   who: 'operator',
 };

@@ -1,5 +1,6 @@
 /** Closed months: what is asked of a close, what is stored of it, and what changed since. */
 import type { BusinessDay } from '../ledger/entry.ts';
+import type { LoginWays } from '../ledger/people.ts';
 import type { SigningKey } from '../ledger/signature.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
 import type { Problem, ReadManifest, VerifiedFile } from '../statements/verify-days.ts';
@@ -192,6 +193,8 @@ export interface CloseOptions {
   readonly needsApproval?: boolean;
   /** Whether unmatched entries of own books keep the month from being closed. Left out: they do not. */
   readonly needsMatch?: boolean;
+  /** In which ways people log in. Left out: in one. */
+  readonly logins?: LoginWays;
 }
 
 export type CloseResult =
@@ -211,7 +214,7 @@ export type CloseResult =
   /** No day is open, or there is a reason, and something else is in the way. */
   | { readonly kind: 'refused'; readonly others: readonly Obstacle[]; readonly seen?: string }
   /** It was only checked, and nothing is in the way. */
-  | { readonly kind: 'ready'; readonly seen: string }
+  | { readonly kind: 'ready'; readonly seen: string; readonly preparation: Preparation | null }
   | { readonly kind: 'prepared'; readonly preparation: Preparation }
   /** `by` prepared it. */
   | { readonly kind: 'withdrawn'; readonly by: string }

@@ -14,6 +14,7 @@ import type {
   ProposedAsked,
   UnmatchedCount,
 } from '../ledger/own-books.ts';
+import type { LoginWays } from '../ledger/people.ts';
 import type { SettingsWithoutPlatform } from '../settings/settings.ts';
 import type { Db } from '../store/engine/database.ts';
 
@@ -22,7 +23,7 @@ export interface Deciding {
   readonly db: Db;
   readonly settings: {
     readonly books: MatchRules & { readonly approvalAbove: ReadonlyMap<string, string> };
-    readonly access: Pick<SettingsWithoutPlatform['access'], 'roles'>;
+    readonly access: Pick<SettingsWithoutPlatform['access'], 'roles'> & LoginWays;
   };
   readonly now: Date;
   readonly zone: string;

@@ -1,7 +1,8 @@
 /** Checks closed months: each file in itself, and against the manifests that are here: the frozen revisions, what came after them, and the close before. */
 import { basename, dirname, relative, sep } from 'node:path';
 import { sha256Of } from '../host/sha256.ts';
-import { counted, isSamePerson } from '../ledger/text.ts';
+import { isSamePerson } from '../ledger/people.ts';
+import { counted } from '../ledger/text.ts';
 import { countDays, type CloseCheck, type VerifiedClose } from './closes.ts';
 import { CSV } from '../statements/formats/csv.ts';
 import { closeKey, downloadedName, fileOf, isCloseFile } from '../statements/keys.ts';

@@ -69,7 +69,7 @@ const notReadable = (
   merchantNo === undefined || known.length === 0
     ? new UsageError(
         'there is no merchant whose ledger could be read: set PLATFORM_MERCHANT_NO and PLATFORM_TOKEN, or add one with ' +
-          `\`daybook merchants add\`.${notRead.map((one) => ` ${notReadText(one)}.`).join('')}`,
+          `\`daybook merchants add --merchant-no NO --token-stdin\`.${notRead.map((one) => ` ${notReadText(one)}.`).join('')}`,
       )
     : new UsageError(`merchant ${merchantNo} is unknown or disabled; known: ${known.join(', ')}.`);
 

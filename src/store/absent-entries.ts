@@ -259,7 +259,7 @@ const unexplainedText = (planned: Window, absent: number, nameless: number): str
 
 const heldText = (planned: Window, held: number): string =>
   `${windowText(planned)} lacks ${held} stored ${held === 1 ? 'entry' : 'entries'} of days that lost too many at the same ` +
-  'time: held until they come back, or a person accepts it with `daybook amendments accept`.';
+  'time: held until they come back, or a person accepts it with `daybook amendments accept --note TEXT`.';
 
 interface AbsentDay {
   readonly currency: string;

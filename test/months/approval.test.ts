@@ -64,7 +64,7 @@ describe('two persons', () => {
     const early = await close('Grace', '--approve', '--json');
     expect([early.code, causeOf(early)]).toEqual([3, 'not-prepared']);
     expect((await close('Ada', '--prepare', '--note', 'all reviewed')).code).toBe(0);
-    for (const name of ['Ada', ' ADA', 'aDa']) {
+    for (const name of ['Ada', ' ADA', 'aDa', 'Adа']) {
       const own = await close(name, '--approve', '--json');
       expect([own.code, causeOf(own)]).toEqual([3, 'own-preparation']);
     }

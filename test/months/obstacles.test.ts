@@ -111,7 +111,7 @@ it('refuses what is in the way only since the page was shown, though a reason wa
   const refused = await pages.post(PAGE, { ...fields, seen });
   expect(refused.status).toBe(409);
   const text = textOf(await refused.text());
-  expect(text).toContain('The month has changed since the page was shown');
+  expect(text).toContain('The month or its preparation is not what was shown to you');
   expect(text).toMatch(/KWD 28 Feb 2026 not published/);
   expect(text).toContain('case 7 is at the platform');
   expect((await pages.post(PAGE, { ...fields, seen: await seenIn() })).status).toBe(303);

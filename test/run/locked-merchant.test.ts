@@ -92,7 +92,7 @@ test('without a merchant to read, it says how to add one, and of whom only the t
     chosenMerchants(app, asked).catch((error: unknown) => [exitCodeOf(error), (error as Error).message]);
   const none =
     'there is no merchant whose ledger could be read: set PLATFORM_MERCHANT_NO and PLATFORM_TOKEN, or add one with ' +
-    '`daybook merchants add`.';
+    '`daybook merchants add --merchant-no NO --token-stdin`.';
   expect(await said(null)).toEqual([2, none]);
   expect(await said(['M1'])).toEqual([2, none]);
   await addMerchant(db, { merchantNo: 'M1', token: null, secretKeys: [], now: NOW });

@@ -80,7 +80,11 @@ describe('settings that are accepted', () => {
       secretKeys: [],
       signingKey: null,
       books: {
-        ...{ rules: ['reference', 'same-day', 'near-day', 'sum', 'tolerance'], days: 3, sumEntriesMax: 6 },
+        ...{
+          rules: ['reference', 'same-time', 'same-day', 'near-day', 'sum', 'tolerance'],
+          days: 3,
+          sumEntriesMax: 6,
+        },
         ...{ tolerances: new Map(), approvalAbove: new Map(), closeNeedsMatch: false },
       },
       closeApproval: 'none',

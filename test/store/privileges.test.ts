@@ -102,7 +102,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
   '': ['CONNECT: database', 'EXECUTE: functions of daybook_queue', 'USAGE: schema public'],
   daybook_read_only: [
     'SELECT: absent_entry, account_day, account_name, alert, alert_condition, alert_delivery, artifact, audit_event, book_day, book_entry (amount, book, booked_at, currency, day, id, ' +
-      'import_id, merchant_no, number, reference_keys, type, version, withdrawn_import_id), book_import, book_match, ' +
+      'import_id, merchant_no, number, reference_keys, type, version, withdrawn_import_id), book_import, book_import_waiting, book_match, ' +
       'book_match_entry, book_unreadable (answered_import_id, import_id, line, reason), certified_span, ' +
       'changed_day, continuity_break, day_entries, daybook_account_days, daybook_coverage, daybook_open_breaks, ' +
       'daybook_queue.job, daybook_statements, event, installation, kysely_migration, lateness_count, lease, ledger_cursor, ' +
@@ -113,14 +113,14 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
     'USAGE: schema daybook_queue, schema public',
   ],
   daybook_pages: [
-    'DELETE, INSERT, SELECT, UPDATE: book_day, book_match, book_match_entry',
+    'DELETE, INSERT, SELECT, UPDATE: book_day, book_import_waiting, book_match, book_match_entry',
     'DELETE, INSERT, SELECT: month_preparation',
     'INSERT, SELECT, UPDATE: book_entry',
     'INSERT, SELECT: book_import, book_unreadable, event, month_close',
     'INSERT: audit_event (assigned_to, due_on), task (figures, from_day, kind, merchant_no, number, requested_at, state, to_day)',
     'SELECT: account_day, continuity_break, day_entries, ledger_entry, quarantined_entry (raw)',
     'TEMPORARY: database',
-    'UPDATE: account_day (publish_due), book_import (added, changed, content_sha256, first_day, last_day, returned, rows_read, starts_on, unreadable, withdrawn), ' +
+    'UPDATE: account_day (publish_due), book_import (added, approved_event_id, audit_event_id, changed, content_sha256, first_day, last_day, returned, rows_read, starts_on, unreadable, withdrawn), ' +
       'book_unreadable (answered_import_id), continuity_break (closed_at, note, status), month_close (reopened_event_id, signature), ' +
       'quarantined_entry (acknowledged_at, note), task (finished_at, state)',
     'USAGE: book_match_id_seq, repeat_number, schema public',
@@ -138,7 +138,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
     'USAGE: schema public',
   ],
   daybook_job: [
-    'DELETE, INSERT, SELECT, UPDATE: absent_entry, alert, alert_condition, alert_delivery, book_day, book_match, book_match_entry, daybook_queue.bam, ' +
+    'DELETE, INSERT, SELECT, UPDATE: absent_entry, alert, alert_condition, alert_delivery, book_day, book_import_waiting, book_match, book_match_entry, daybook_queue.bam, ' +
       'daybook_queue.job, daybook_queue.job_common, daybook_queue.job_dependency, daybook_queue.queue, ' +
       'daybook_queue.queue_stats, daybook_queue.schedule, daybook_queue.subscription, daybook_queue.version, ' +
       'daybook_queue.warning, event, sync_window',
@@ -151,7 +151,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
     'INSERT: audit_event (assigned_to, at, by_whom, command, due_on, note, subject)',
     'SELECT: audit_event, changed_day, installation, kysely_migration, kysely_migration_lock',
     'TEMPORARY: database',
-    'UPDATE: book_import (added, changed, content_sha256, first_day, last_day, returned, rows_read, starts_on, unreadable, withdrawn), ' +
+    'UPDATE: book_import (added, approved_event_id, audit_event_id, changed, content_sha256, first_day, last_day, returned, rows_read, starts_on, unreadable, withdrawn), ' +
       'book_unreadable (answered_import_id), installation (clock_off, clock_off_at, id, nights_checked_at, runs_checked_at, store_turn, store_turn_next), month_close (reopened_event_id, signature)',
     'USAGE: backfill_number, book_match_id_seq, range_number, repeat_number, schema daybook_queue, schema public',
   ],

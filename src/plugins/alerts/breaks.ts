@@ -67,7 +67,7 @@ function newBreaks(found: readonly BreakEvent[], runId: number): AlertContent {
       ),
       '`daybook breaks`',
     ),
-    todo: '`daybook breaks show ID` has the message to the platform; a jump that is right is closed with `daybook breaks resolve`',
+    todo: '`daybook breaks show ID` has the message to the platform; a jump that is right is closed with `daybook breaks resolve ID --note TEXT`',
     ...foundBy(runId, found),
   };
 }

@@ -311,10 +311,10 @@ const withoutPayee = ({ id, bizFlowNo }: BeneficiaryRow): string =>
 const RESULT_COMES = '  its result comes to `daybook serve`';
 const NO_RESULT =
   '  its result does not come here: DAYBOOK_PUBLIC_URL was not set, or the file has a callbackUrl of its own;' +
-  '\n  once the platform has reported it, `daybook beneficiary settle` records it';
+  '\n  once the platform has reported it, `daybook beneficiary settle ID --status STATUS` records it';
 const SEND_AGAIN =
-  '  register the same file again, or `daybook beneficiary resend` it: the platform does not process a number twice.' +
-  '\n  Where the platform is known never to have taken it, `daybook beneficiary release` frees its payee';
+  '  register the same file again, or `daybook beneficiary resend ID`: the platform does not process a number twice.' +
+  '\n  Where the platform is known never to have taken it, `daybook beneficiary release ID --note TEXT` frees its payee';
 const HOW_TO_FIX = '  fix the file, or the settings, and register it again under the same number';
 
 const listText = (rows: readonly BeneficiaryRow[], times: Times): string => {

@@ -9,7 +9,7 @@ import type { Account } from '../../ledger/entry.ts';
 import { compareAmounts, moneyText } from '../../ledger/money.ts';
 import { sumsOfSides, type DecidedMatch, type Decision, type MatchEntry } from '../../ledger/own-books.ts';
 import type { Decided, Named } from '../../ledger/own-books.ts';
-import { isSamePerson } from '../../ledger/text.ts';
+import { onePersonReason } from '../../ledger/people.ts';
 import { assignmentProblem } from '../../run/operators.ts';
 import { recordAuditEvent, type Assignment } from '../../store/audit.ts';
 import { arrayLiteral, rowOf, rowsOf, type Db, type Trx } from '../../store/engine/database.ts';
@@ -118,8 +118,9 @@ async function matchByHand(work: Work, decision: ByHand): Promise<Decided> {
     `the ledger has ${there} and the book ${here}: give the type of the difference of ${rest}, for example fee.`,
   );
   const limit = deciding.settings.books.approvalAbove.get(currency);
-  const isAbove = (sum: string): boolean =>
-    limit !== undefined && compareAmounts(sum.replace('-', ''), limit) > 0;
+  // What nets out counts as well: credits and debits are added without their signs.
+  const gross = sumsOfSides(found.map((one) => ({ ...one, amount: one.amount.replace('-', '') })));
+  const isAbove = (sum: string): boolean => limit !== undefined && compareAmounts(sum, limit) > 0;
   const { id } = await rowOf(trx)<{ id: number }>`SELECT nextval('book_match_id_seq') AS id`;
   // Of a match that was taken back, the rest is free again.
   for (const one of new Set(found.flatMap(({ matchId }) => matchId ?? []))) await release(work, one);
@@ -132,7 +133,7 @@ async function matchByHand(work: Work, decision: ByHand): Promise<Decided> {
     INSERT INTO book_match (id, merchant_no, currency, rule, ledger_amount, difference, difference_type, complete_on, made_at, waits_for_approval,
       audit_event_id) OVERRIDING SYSTEM VALUE
     VALUES (${id}, ${merchantNo}, ${currency}, ${rule}, ${ledger}::numeric, ${difference}::numeric,
-      ${isEqual ? null : type}, ${completeOn}::date, ${deciding.now}, ${isAbove(ledger) || isAbove(book)}, ${eventId})`;
+      ${isEqual ? null : type}, ${completeOn}::date, ${deciding.now}, ${isAbove(gross.ledger) || isAbove(gross.book)}, ${eventId})`;
   await rowsOf(trx)`UPDATE book_match_entry AS entry SET match_id = ${id}, rule = ${rule}
     WHERE ${isNamed(merchantNo, entries)}`;
   return { entries: await touch(work, id), match: await matchOf(trx, id) };
@@ -186,23 +187,67 @@ async function matchOf(db: Db, id: number, merchantNo: string | null = null): Pr
 
 /**
  * Approves or takes back. Entries of a match by hand are free for the rules then. Those of a rule's stay apart: no rule matches them
- * until a person does, or takes this back, too.
+ * until a person does, or takes this back, too. What a second person approved is taken back by two persons as well.
  */
-async function changeMatch(work: Work, { step, id }: Step<'undo' | 'approve'>): Promise<Decided> {
-  const { trx, deciding } = work;
-  const { rule, by, waitsForApproval } = await matchOf(trx, id);
-  const isApproval = step === 'approve';
-  refuseIf(isApproval && (!waitsForApproval || rule === 'apart'), `match ${id} does not wait for approval.`);
+async function changeMatch(work: Work, decision: Step<'undo' | 'approve'>): Promise<Decided> {
+  const { id, seen = null } = decision;
+  const match = await matchOf(work.trx, id);
+  const isOther = seen !== null && seen !== match.decidedIn;
+  refuseIf(isOther, `match ${id} has been decided on again since it was shown; check it again.`);
+  return decision.step === 'approve' ? approve(work, match) : takeBack(work, match);
+}
+
+async function approve(
+  work: Work,
+  { id, rule, by, undoBy, waitsForApproval }: DecidedMatch,
+): Promise<Decided> {
+  const { trx } = work;
+  const decidedBy = undoBy ?? by ?? '';
   refuseIf(
-    isApproval && isSamePerson(by ?? '', deciding.by),
-    `${by} decided on match ${id}, and no one may approve their own decision; ask another person.`,
+    undoBy === null && (!waitsForApproval || rule === 'apart'),
+    `match ${id} does not wait for approval.`,
+  );
+  await assertSecondPerson(work, id, decidedBy);
+  const eventId = await work.record(`match ${id}`);
+  if (undoBy !== null) return { match: null, entries: await release(work, id) };
+  await rowsOf(
+    trx,
+  )`UPDATE book_match SET waits_for_approval = false, approved_event_id = ${eventId} WHERE id = ${id}`;
+  return { entries: await touch(work, id), match: await matchOf(trx, id) };
+}
+
+/** Throws `DecisionRefused` where the person may be who decided, or imported what the match rests on. */
+async function assertSecondPerson({ trx, deciding }: Work, id: number, decidedBy: string): Promise<void> {
+  const { access } = deciding.settings;
+  const why = onePersonReason(decidedBy, deciding.by, access);
+  refuseIf(why !== null, `${decidedBy} decided on match ${id}, and ${why}; ask another person.`);
+  const imports = await rowsOf(trx)<{ importId: number; by: string }>`
+    SELECT DISTINCT import.id AS "importId", by_whom AS by FROM book_match_entry AS entry JOIN book_entry AS own ON own.id = entry.book_entry_id
+    JOIN book_import AS import ON import.id = own.import_id JOIN audit_event ON audit_event.id = import.audit_event_id
+    WHERE entry.match_id = ${id} ORDER BY 1`;
+  for (const { importId, by } of imports)
+    refuseIf(
+      onePersonReason(by, deciding.by, access) !== null,
+      `match ${id} rests on import ${importId} by ${by}, and no one may approve what rests on their own import; ask another person.`,
+    );
+}
+
+async function takeBack(work: Work, match: DecidedMatch): Promise<Decided> {
+  const { trx } = work;
+  const { id, by, undoBy, isApproved } = match;
+  refuseIf(
+    undoBy !== null,
+    `${undoBy} wants to take match ${id} back already; another person approves that.`,
   );
   const eventId = await work.record(`match ${id}`);
-  if (!isApproval && by !== null) return { match: null, entries: await release(work, id) };
-  const change = isApproval
-    ? sql`waits_for_approval = false, approved_event_id = ${eventId}`
-    : sql`rule = 'apart', difference = 0, difference_type = NULL, waits_for_approval = true, audit_event_id = ${eventId}`;
-  await rowsOf(trx)`UPDATE book_match SET ${change} WHERE id = ${id}`;
+  if (isApproved) {
+    await rowsOf(trx)`UPDATE book_match SET undo_event_id = ${eventId} WHERE id = ${id}`;
+    return { entries: 0, match: await matchOf(trx, id) };
+  }
+  if (by !== null) return { match: null, entries: await release(work, id) };
+  await rowsOf(trx)`
+    UPDATE book_match SET rule = 'apart', difference = 0, difference_type = NULL, waits_for_approval = true, audit_event_id = ${eventId}
+    WHERE id = ${id}`;
   return { entries: await touch(work, id), match: await matchOf(trx, id) };
 }
 

@@ -27,11 +27,12 @@ export async function takeIn(
   const stdin = Readable.from([content]) as AsyncIterable<Uint8Array>;
   const how = { limits: PAGES_LIMITS, signal };
   const source = openSource(mapping, { path: '-', env: {}, stdin, isInsecureAllowed: false, ...how });
-  const { rowsRead, added, changed, withdrawn, unreadable } = await importBook(db, {
+  const { rowsRead, added, changed, withdrawn, unreadable, moved } = await importBook(db, {
     ...{ mapping, source: { ...source, name }, now: () => now, signal, lockMs },
     auditEvent: { by, command: 'books import', subject: `${merchantNo} ${mapping.book}`, note: name },
     zones: { own: mapping.zone ?? zone, platform: zone },
+    ...{ approvalAbove: settings.books.approvalAbove, logins: settings.access },
   });
   await matchBooks(db, { merchantNo, rules: settings.books, now, lockMs });
-  return `${name}: ${rowsRead} rows, ${added} added, ${changed} changed, ${withdrawn} withdrawn, ${unreadable} unreadable`;
+  return `${name}: ${rowsRead} rows, ${added} added, ${changed} changed, ${withdrawn} withdrawn, ${unreadable} unreadable${moved === null ? '' : `; ${moved}`}`;
 }

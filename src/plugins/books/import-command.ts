@@ -43,6 +43,8 @@ The mapping says how the file is read (docs/books.md):
 
 The file covers the days from its first row to its last one, or from --from to --to: an entry of these that it does not hold is withdrawn.
 Exits with 3 if rows cannot be read; \`daybook books unreadable\` lists them.
+Also exits with 3, and stores nothing, where the import adds or withdraws more than BOOKS_APPROVAL_ABOVE: another person
+then imports the same file with the same mapping.
 
 Examples:
   daybook books import orders.csv --map orders.yaml --by Ada
@@ -59,6 +61,7 @@ export function addImportCommands(books: Command): void {
     .requiredOption('--map <file>', 'the mapping: how the file is read, YAML')
     .option('--from <day>', 'first day that the file covers, YYYY-MM-DD')
     .option('--to <day>', 'last day that it covers')
+    .option('--start <day>', 'first day of the book from now on (default: as far back as its imports reach)')
     .option('--dry-run', 'only say what would change')
     .addHelpText('after', HELP)
     .action(importBooks);
@@ -71,11 +74,15 @@ export function addImportCommands(books: Command): void {
     .addHelpText('after', ANSWERED);
 }
 
-type ImportFlags = { readonly map: string; readonly dryRun?: boolean } & Pick<RangeFlags, 'from' | 'to'>;
+type ImportFlags = { readonly map: string; readonly dryRun?: boolean; readonly start?: string } & Pick<
+  RangeFlags,
+  'from' | 'to'
+>;
 
 async function importBooks(path: string | undefined, flags: ImportFlags, self: Command): Promise<void> {
   const mapping = readMapping(inputText(flags.map, MAPPING_BYTES_MAX), flags.map);
   const [from, to] = [dayFlag('--from', flags.from), dayFlag('--to', flags.to)];
+  const startsOn = dayFlag('--start', flags.start);
   if (from !== undefined && to !== undefined && from > to) throw new UsageError('--from lies after --to.');
   const settings = offlineSettings(self, mapping.connectionEnv === undefined ? [] : [mapping.connectionEnv]);
   const platform = settings.platform?.timeZone;
@@ -95,7 +102,8 @@ async function importBooks(path: string | undefined, flags: ImportFlags, self: C
     if (known.size === 0 && !isOfSettings) throw unknownMerchant(merchantNo);
     const progress = createProgressLine();
     const report = await importBook(db, {
-      ...{ mapping, source, from, to, isDryRun, auditEvent, now, signal },
+      ...{ mapping, source, from, to, startsOn, isDryRun, auditEvent, now, signal },
+      ...{ approvalAbove: settings.books.approvalAbove, logins: settings.access },
       zones: { own: mapping.zone ?? platform, platform },
       onProgress: (rows) => progress.show({ stage: 'import', rows }),
     }).finally(progress.clear);
@@ -128,6 +136,8 @@ function reportText(report: ImportReport & Imported & { readonly dryRun: boolean
     `${importedText(report)}${dryRun ? ' (dry run: nothing was stored)' : ''}`,
     coverText(report),
     report.notWithdrawn,
+    report.moved,
+    report.aboveLimit !== null && dryRun && `a second person has to import it, too: ${report.aboveLimit}`,
     answered > 0 &&
       `${counted(answered, 'unreadable row')} of earlier imports ${answered === 1 ? 'is' : 'are'} answered`,
     ...firstUnreadable.map(({ line: at, reason }) => line`  line ${at}: ${reason}`),
@@ -146,6 +156,8 @@ interface Listing<Row> {
   /** `after` has the place of the last row before, or is empty. */
   readonly query: (after: readonly string[], merchants: Chosen, isAll: boolean) => RawBuilder<Row>;
   readonly textOf: (row: Row, times: Times) => string;
+  /** What the list is followed by: a row with its text. */
+  readonly waiting?: (merchants: Chosen) => RawBuilder<{ readonly text: string }>;
 }
 
 const IMPORTS: Listing<Imported & { readonly import: number; readonly at: Date; readonly by: string }> = {
@@ -156,6 +168,9 @@ const IMPORTS: Listing<Imported & { readonly import: number; readonly at: Date; 
       (SELECT count(*) FROM book_unreadable WHERE import_id = import.id AND answered_import_id IS NULL) AS open
     FROM book_import AS import JOIN audit_event ON audit_event.id = audit_event_id
     WHERE ${ofMerchants(merchants)} AND (${before === null} OR import.id < ${before}::bigint) ORDER BY import.id DESC`,
+  waiting: (merchants) => sql`
+    SELECT source || ' for the book ' || book || ' of ' || merchant_no || ', imported by ' || by_whom || ', waits for a second person: ' || reason AS text
+    FROM book_import_waiting JOIN audit_event ON audit_event.id = audit_event_id WHERE ${ofMerchants(merchants)} ORDER BY audit_event_id`,
   textOf: (row, times) =>
     lines(line`${row.import}: ${times.at(row.at)} by ${row.by}: ${importedText(row)}`, coverText(row)),
 };
@@ -179,7 +194,10 @@ const UNREADABLE: Listing<Unreadable> = {
 
 type ListFlags = PageFlags & Pick<RangeFlags, 'merchant'> & { readonly all?: boolean };
 
-function addList<Row>(command: Command, { place, noun, none, query, textOf }: Listing<Row>): Command {
+function addList<Row>(
+  command: Command,
+  { place, noun, none, query, textOf, waiting }: Listing<Row>,
+): Command {
   const name = place.join(':');
   command.option('--merchant <no>', 'only this merchant (may be repeated)', collect, []);
   return withPageFlags(command, name).action(async (flags: ListFlags, self: Command) => {
@@ -193,8 +211,11 @@ function addList<Row>(command: Command, { place, noun, none, query, textOf }: Li
       const placeOf = (row: Row): string => place.map((column) => row[column]).join(':');
       const { shown, next } = pageBehind(found, placeOf, { ...page, after: '' });
       const texts = shown.map((row) => textOf(row, times));
-      const text = lines(...texts, times.note, nextLine(shown.length, noun, next));
-      return { document: shown, text: shown.length === 0 ? none : text };
+      const waits =
+        waiting === undefined ? [] : await rowsOf(db)<{ text: string }>`${waiting(merchantsOf(flags))}`;
+      const list =
+        shown.length === 0 ? none : lines(...texts, times.note, nextLine(shown.length, noun, next));
+      return { document: shown, text: lines(list, ...waits.map(({ text }) => line`${text}`)) };
     });
   });
 }

@@ -22,7 +22,7 @@ Examples:
   daybook books match --merchant 10001 --all --json`;
 
 const NEXT =
-  '`daybook books unmatched` lists what is left, and `daybook books propose` what may belong together';
+  '`daybook books unmatched` lists what is left, and `daybook books propose --merchant NO` what may belong together';
 const ORDER = [...MATCH_RULES, 'by-hand', 'write-off', 'apart'];
 
 export const addMatchCommand = (books: Command): Command =>

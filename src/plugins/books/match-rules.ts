@@ -78,6 +78,31 @@ const byReference = (rules: MatchRules): readonly RawBuilder<unknown>[] => [
 
 const SAME_AMOUNT = sql`(other.currency, other.amount) = (own.currency, own.amount)`;
 
+const near = (days: number) => sql`(
+  PARTITION BY currency, amount ORDER BY day
+  RANGE BETWEEN make_interval(days => ${days}) PRECEDING AND make_interval(days => ${days}) FOLLOWING)`;
+
+const PAIRS_MADE: readonly RawBuilder<unknown>[] = [
+  sql`INSERT INTO bk_made SELECT unnest(ARRAY[ledger_id, book_id]), ledger_id, rule FROM bk_pair`,
+  sql`ANALYZE bk_made`,
+];
+
+/**
+ * One and one of a second, where every other entry of the amount within the days is in such a pair, too. An entry that is left over could
+ * be the counterpart of any of them, where the book's clock is late or rounds.
+ */
+const bySameTime = (scope: Scope): readonly RawBuilder<unknown>[] => [
+  ...temporary('bk_second')`
+    SELECT currency, amount, day, min(id) FILTER (WHERE NOT is_book) AS ledger_id, min(id) FILTER (WHERE is_book) AS book_id,
+      second IS NOT NULL AND count(*) FILTER (WHERE is_book) = 1 AND count(*) FILTER (WHERE NOT is_book) = 1 AS is_pair
+    FROM bk_row WHERE ${isLeft(scope)} GROUP BY currency, amount, day, second`,
+  sql`INSERT INTO bk_pair SELECT 'same-time', ledger_id, book_id FROM (
+      SELECT *, bool_and(is_pair) OVER near AS is_only FROM bk_second WINDOW near AS ${near(scope.rules.days)}
+    ) AS own WHERE is_only`,
+  ...PAIRS_MADE,
+  sql`DELETE FROM bk_pair`,
+];
+
 /** The entries that are left, by amount and day: how many of each side, and one of them. */
 const leftByAmount = (scope: Scope) => temporary('bk_key')`
     SELECT currency, amount, day, count(*) FILTER (WHERE NOT is_book)::int AS ledger, count(*) FILTER (WHERE is_book)::int AS book,
@@ -92,10 +117,6 @@ const bySameDay = (days: number): readonly RawBuilder<unknown>[] => [
   sql`ANALYZE bk_pair`,
 ];
 
-const near = (days: number) => sql`(
-  PARTITION BY currency, amount ORDER BY day
-  RANGE BETWEEN make_interval(days => ${days}) PRECEDING AND make_interval(days => ${days}) FOLLOWING)`;
-
 /** One and one of equal amounts within the days, where neither has another candidate. */
 const byNearDay = (days: number): readonly RawBuilder<unknown>[] => [
   sql`INSERT INTO bk_pair
@@ -107,11 +128,6 @@ const byNearDay = (days: number): readonly RawBuilder<unknown>[] => [
     SELECT 'near-day', own.ledger_id, other.book_id FROM counted AS own JOIN counted AS other ON ${SAME_AMOUNT}
       AND other.day BETWEEN own.day - ${days}::int AND own.day + ${days}::int
     WHERE (own.ledger, own.book_near, other.book, other.ledger_near) = (1, 1, 1, 1)`,
-];
-
-const PAIRS_MADE: readonly RawBuilder<unknown>[] = [
-  sql`INSERT INTO bk_made SELECT unnest(ARRAY[ledger_id, book_id]), ledger_id, rule FROM bk_pair`,
-  sql`ANALYZE bk_made`,
 ];
 
 /** The entries that equal amounts left, and whether one of the other side has the same amount within the days. */
@@ -141,7 +157,7 @@ const IS_SEARCHED = sql`candidates BETWEEN 1 AND ${sql.lit(SUM_CANDIDATES_MAX)}`
 const paired = (days: number): readonly RawBuilder<unknown>[] => [
   sql`INSERT INTO bk_paired
     SELECT id, is_book, currency, day, amount, group_id FROM bk_made JOIN bk_row ON id = row_id
-    WHERE bk_made.rule IN ('same-day', 'near-day') AND amount <> 0 AND (currency, day) IN (
+    WHERE bk_made.rule IN ('same-time', 'same-day', 'near-day') AND amount <> 0 AND (currency, day) IN (
       SELECT currency, day + apart FROM bk_window CROSS JOIN generate_series(-${days}::int, ${days}::int) AS apart WHERE ${IS_SEARCHED})`,
   sql`CREATE INDEX ON bk_paired (currency, is_book, day)`,
   sql`ANALYZE bk_paired`,
@@ -295,7 +311,13 @@ export async function matchRows(scope: Scope): Promise<void> {
   const { days } = rules;
   const uses = (rule: MatchRule, statements: readonly RawBuilder<unknown>[]) =>
     rules.rules.includes(rule) ? statements : [];
-  await run(trx, TABLES, uses('reference', byReference(rules)), leftByAmount(scope));
+  await run(
+    trx,
+    TABLES,
+    uses('reference', byReference(rules)),
+    uses('same-time', bySameTime(scope)),
+    leftByAmount(scope),
+  );
   await run(trx, uses('same-day', bySameDay(days)), uses('near-day', byNearDay(days)), PAIRS_MADE);
   await run(trx, openRows(scope), windows(days));
   if (rules.rules.includes('sum')) {

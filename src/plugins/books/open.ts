@@ -84,14 +84,21 @@ export const openCounts = (db: Db, merchants: Chosen, to?: BusinessDay): Promise
       FROM ${openRows({ merchants, currencies: null })} AS entry WHERE ${isUpTo} GROUP BY 1, 2
     )
     SELECT account.merchant_no AS "merchantNo", account.currency, coalesce(ledger, 0) AS ledger, coalesce(book, 0) AS book, oldest,
-      coalesce(waiting, 0) AS waiting, is_changed AS "isChanged"
+      coalesce(waiting, 0) + (SELECT count(*)::int FROM book_match AS made WHERE undo_event_id IS NOT NULL AND audit_event_id IS NOT NULL
+        AND (made.merchant_no, made.currency) = (account.merchant_no, account.currency)) AS waiting, is_changed AS "isChanged"
     FROM account LEFT JOIN open ON (open.merchant_no, open.currency) = (account.merchant_no, account.currency)
     ORDER BY 1, 2`;
 };
 
 /** What is known of the match `made`, with its audit event. */
 export const MATCH = sql`made.id, made.merchant_no AS "merchantNo", made.currency, made.rule, made.difference,
-  made.difference_type AS "differenceType", made.waits_for_approval AS "waitsForApproval", by_whom AS by, note`;
+  made.difference_type AS "differenceType", made.waits_for_approval AS "waitsForApproval",
+  made.approved_event_id IS NOT NULL AS "isApproved", coalesce(made.undo_event_id, made.audit_event_id) AS "decidedIn",
+  (SELECT by_whom FROM audit_event WHERE id = made.undo_event_id) AS "undoBy",
+  (SELECT note FROM audit_event WHERE id = made.undo_event_id) AS "undoNote", by_whom AS by, note`;
+
+/** Whether a match, or taking it back, waits for a second person. */
+const WAITS = sql`(waits_for_approval AND rule <> 'apart' OR undo_event_id IS NOT NULL)`;
 
 /** The newest matches of the account, those first that wait for approval or that people made. */
 export function listMatches(db: Db, account: Account, limit: number): Promise<ListedMatch[]> {
@@ -103,8 +110,8 @@ export function listMatches(db: Db, account: Account, limit: number): Promise<Li
         FROM book_match_entry AS entry LEFT JOIN book_entry AS own ON own.id = entry.book_entry_id WHERE entry.match_id = made.id
       ) AS entries
     FROM (
-      (${made} AND audit_event_id IS NOT NULL ORDER BY id DESC LIMIT ${limit})
+      (${made} AND audit_event_id IS NOT NULL ORDER BY ${WAITS} DESC, id DESC LIMIT ${limit})
       UNION (${made} ORDER BY complete_on DESC, id DESC LIMIT ${limit})
     ) AS made LEFT JOIN audit_event ON audit_event.id = made.audit_event_id
-    ORDER BY made.audit_event_id IS NULL, made.id DESC LIMIT ${limit}`;
+    ORDER BY ${WAITS} DESC, made.audit_event_id IS NULL, made.id DESC LIMIT ${limit}`;
 }

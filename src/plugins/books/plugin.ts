@@ -4,7 +4,15 @@ import type { Plugin } from '../../plugin.ts';
 export const books: Plugin = {
   name: 'books',
   about: 'a merchant’s own books: importing them, and matching them with the ledger',
-  tables: ['book_import', 'book_unreadable', 'book_entry', 'book_match', 'book_match_entry', 'book_day'],
+  tables: [
+    'book_import',
+    'book_import_waiting',
+    'book_unreadable',
+    'book_entry',
+    'book_match',
+    'book_match_entry',
+    'book_day',
+  ],
   settings: [
     'DAYBOOK_SCHEDULE_BOOKS',
     ...['BOOKS_RULES', 'BOOKS_DAYS', 'BOOKS_SUM_ENTRIES_MAX', 'BOOKS_TOLERANCES'],

@@ -61,7 +61,7 @@ const written = (scope: Scope) => sql`
 
 const storeRows = (scope: Scope): readonly RawBuilder<unknown>[] => {
   const { merchantNo } = scope;
-  const values = sql`match_id = new_match_id, rule = new_rule, currency = row.currency, day = row.day, amount = row.amount,
+  const values = sql`match_id = new_match_id, rule = new_rule, currency = row.currency, day = row.day, second = row.second, amount = row.amount,
     version = row.version, named = new_named`;
   // The rows of `known` that are those of `row`: each side has an index of its own.
   const ofSides = (statement: (isSame: RawBuilder<unknown>) => RawBuilder<unknown>) => [
@@ -82,9 +82,9 @@ const storeRows = (scope: Scope): readonly RawBuilder<unknown>[] => {
       (isSame) =>
         sql`UPDATE book_match_entry AS known SET ${values} FROM bk_write AS row WHERE NOT is_out AND ${isSame}`,
     ),
-    sql`INSERT INTO book_match_entry (match_id, rule, merchant_no, currency, batch_no, book_entry_id, day, amount, version, named)
-      SELECT new_match_id, new_rule, ${merchantNo}, currency, batch_no, book_entry_id, day, amount, version, new_named
-      FROM ${decided(scope, sql`bk_row.currency, batch_no, book_entry_id, day, amount, version, is_known`)} AS own
+    sql`INSERT INTO book_match_entry (match_id, rule, merchant_no, currency, batch_no, book_entry_id, day, second, amount, version, named)
+      SELECT new_match_id, new_rule, ${merchantNo}, currency, batch_no, book_entry_id, day, second, amount, version, new_named
+      FROM ${decided(scope, sql`bk_row.currency, batch_no, book_entry_id, day, second, amount, version, is_known`)} AS own
       WHERE NOT is_known AND NOT is_out ORDER BY day, new_match_id`,
   ];
 };

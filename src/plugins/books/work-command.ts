@@ -155,9 +155,11 @@ function decidedText(decision: Decision, { match, entries }: Decided, by: string
   if (decision.step === 'assign')
     return line`${counted(entries, 'entry', 'entries')} assigned to ${decision.to ?? by}`;
   if (match === null) return 'the match is taken back; its entries are free for the rules again';
-  const { id, difference, differenceType, currency, waitsForApproval } = match;
+  const { id, difference, differenceType, currency, waitsForApproval, undoBy } = match;
+  if (undoBy !== null)
+    return `match ${id} was approved, so it stays until another person runs \`daybook books approve ${id}\``;
   if (decision.step === 'undo')
-    return `match ${id} is taken back, and no rule matches its entries again; \`daybook books undo ${id}\` leaves them to the rules`;
+    return `match ${id} is taken back, and no rule matches its entries again; \`daybook books undo ${id} --note TEXT\` leaves them to the rules`;
   if (waitsForApproval)
     return `match ${id} waits for approval, and its entries count as unmatched until then; another person runs \`daybook books approve ${id}\``;
   if (decision.step === 'approve') return `match ${id} is approved, and its entries count as matched`;
@@ -208,6 +210,8 @@ function addDecisionsOnMatches(books: Command): void {
     .description('take a match back; the entries of a rule’s match are then left to people')
     .requiredOption('--note <text>', 'the reason; kept with it');
   add('approve', '12 --by Grace')
-    .description('approve what another person decided about an amount above BOOKS_APPROVAL_ABOVE')
+    .description(
+      'approve what another person decided about an amount above BOOKS_APPROVAL_ABOVE, or that it is taken back',
+    )
     .option('--note <text>', 'kept with it');
 }

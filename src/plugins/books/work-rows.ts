@@ -8,9 +8,9 @@ import { type Trx, rowOf } from '../../store/engine/database.ts';
 
 /**
  * Whether and how an entry is matched follows from entries that are at most so many times the rules' days away, but for references:
- * 3 by equal amounts, 4 more by sums, 2 more for a pair that what is left explains as well. `docs/books.md` has the rules.
+ * 4 by equal amounts, 4 more by sums, 2 more for a pair that what is left explains as well. `docs/books.md` has the rules.
  */
-const REACH = 9;
+const REACH = 10;
 
 export interface Scope {
   readonly trx: Trx;
@@ -52,7 +52,7 @@ export const isInTime = ({ startsOn, rules: { days } }: Scope, table: string): R
 const ROW_TABLE = sql`
   CREATE TEMPORARY TABLE bk_row (
     id int GENERATED ALWAYS AS IDENTITY, is_book boolean NOT NULL, batch_no text COLLATE "C", book_entry_id bigint,
-    currency text COLLATE "C" NOT NULL, day date NOT NULL, amount numeric NOT NULL, version int NOT NULL, keys text[] COLLATE "C",
+    currency text COLLATE "C" NOT NULL, day date NOT NULL, second bigint, amount numeric NOT NULL, version int NOT NULL, keys text[] COLLATE "C",
     match_id bigint, rule text, named text[] COLLATE "C", known_currency text COLLATE "C", known_day date, is_known boolean NOT NULL,
     is_changed boolean NOT NULL, is_moved boolean NOT NULL
   ) ON COMMIT DROP`;
@@ -81,7 +81,7 @@ const added = (
   isKnown: RawBuilder<unknown>,
   where: RawBuilder<unknown>,
 ) => sql`
-  INSERT INTO bk_row (is_book, batch_no, book_entry_id, currency, day, amount, version, keys, match_id, rule, named, known_currency, known_day,
+  INSERT INTO bk_row (is_book, batch_no, book_entry_id, currency, day, second, amount, version, keys, match_id, rule, named, known_currency, known_day,
     is_known, is_changed, is_moved)
   SELECT e.*, known.match_id, known.rule, known.named, known.currency, known.day, known.version IS NOT NULL,
     (known.version, known.day, known.amount, known.currency) IS DISTINCT FROM (e.version, e.day, e.amount, e.currency),
@@ -92,7 +92,8 @@ const added = (
 const ledgerRows = (scope: Scope, from: RawBuilder<unknown>, where = TRUE): RawBuilder<unknown> =>
   added(
     scope,
-    sql`SELECT false, e.batch_no, NULL::bigint AS book_entry_id, e.currency, e.booked_at::date AS day, coalesce(e.credit, -e.debit) AS amount,
+    sql`SELECT false, e.batch_no, NULL::bigint AS book_entry_id, e.currency, e.booked_at::date AS day,
+      div(e.booked_ms, 1000)::bigint AS second, coalesce(e.credit, -e.debit) AS amount,
       e.version, NULL::text[] AS keys
     FROM ${from} WHERE e.merchant_no = ${scope.merchantNo} AND e.vanished_at IS NULL`,
     sql`known.merchant_no = ${scope.merchantNo} AND known.batch_no = e.batch_no`,
@@ -102,7 +103,8 @@ const ledgerRows = (scope: Scope, from: RawBuilder<unknown>, where = TRUE): RawB
 const ownRows = (scope: Scope, from: RawBuilder<unknown>, where = TRUE): RawBuilder<unknown> =>
   added(
     scope,
-    sql`SELECT true, NULL::text AS batch_no, e.id AS book_entry_id, e.currency, e.day, e.amount, e.version, nullif(e.reference_keys, '{}') AS keys
+    sql`SELECT true, NULL::text AS batch_no, e.id AS book_entry_id, e.currency, e.day,
+      floor(extract(epoch FROM e.booked_at))::bigint AS second, e.amount, e.version, nullif(e.reference_keys, '{}') AS keys
     FROM ${from} WHERE e.merchant_no = ${scope.merchantNo} AND e.withdrawn_import_id IS NULL`,
     sql`known.book_entry_id = e.book_entry_id`,
     where,
@@ -129,9 +131,9 @@ const rowsAround = (scope: Scope): RawBuilder<unknown>[] => {
     FROM bk_around WHERE first < ${startsOn}::date)`;
   const around = sql`merchant_no = ${merchantNo} AND currency = span.currency AND day BETWEEN span.first AND span.last AND ${isFree}`;
   return [
-    sql`INSERT INTO bk_row (is_book, batch_no, book_entry_id, currency, day, amount, version, match_id, rule, known_currency, known_day, is_known,
+    sql`INSERT INTO bk_row (is_book, batch_no, book_entry_id, currency, day, second, amount, version, match_id, rule, known_currency, known_day, is_known,
         is_changed, is_moved)
-      SELECT batch_no IS NULL, batch_no, book_entry_id, e.currency, day, amount, version, match_id, rule, e.currency, day, true, false, false
+      SELECT batch_no IS NULL, batch_no, book_entry_id, e.currency, day, second, amount, version, match_id, rule, e.currency, day, true, false, false
       FROM bk_around AS span CROSS JOIN ${lookup('book_match_entry', around)} AS e
       WHERE ${isInTime(scope, 'e')} AND NOT EXISTS (SELECT FROM bk_gone WHERE bk_gone.batch_no = e.batch_no)
         AND NOT EXISTS (SELECT FROM bk_gone WHERE bk_gone.book_entry_id = e.book_entry_id)

@@ -229,7 +229,10 @@ async function changesSection(sheet: Sheet, day: StatementDay, changes: Changes 
   await sheet.table(CHANGE_COLUMNS, rows);
   const more = changes.rows.length - shown.length + changes.more;
   if (more > 0)
-    sheet.paragraph(`And ${countText(more)} more; \`daybook statements diff\` shows them all.`, STYLE.soft);
+    sheet.paragraph(
+      `And ${countText(more)} more; \`daybook statements diff DAY\` shows them all.`,
+      STYLE.soft,
+    );
 }
 
 async function entriesSection(

@@ -120,7 +120,7 @@ export async function statusOfApplication(
 }
 
 const RESULT_ELSEWHERE =
-  'Its result goes to the callbackUrl its file gave, and not to daybook: add the merchant with `daybook merchants add` ' +
+  'Its result goes to the callbackUrl its file gave, and not to daybook: add the merchant with `daybook merchants add --merchant-no NO --token-stdin` ' +
   'when it comes.';
 
 /** One or more sentences. `isReplaced`: a later application was submitted in its place. */

@@ -72,7 +72,7 @@ export function reasonsOfHeld(days: readonly HeldDay[], zone: string): Reason[] 
     const [{ merchantNo, currency, day: from }, to] = [own[0]!, own.at(-1)!.day];
     const entries = own.reduce((sum, one) => sum + one.entries, 0);
     const since = Math.min(...own.map((one) => one.since.getTime()));
-    const command = `daybook amendments accept --merchant ${shellWord(merchantNo)} --currency ${currency} --from ${from} --to ${to}`;
+    const command = `daybook amendments accept --merchant ${shellWord(merchantNo)} --currency ${currency} --from ${from} --to ${to} --note TEXT`;
     const isAccepted = own.every(({ acceptedAt }) => acceptedAt !== null);
     return {
       exitCode: EXIT.incomplete,
@@ -81,7 +81,7 @@ export function reasonsOfHeld(days: readonly HeldDay[], zone: string): Reason[] 
         `since ${wallSecond(since, zone)}; they are held, and the published statements stay as they are`,
       todo: isAccepted
         ? 'accepted: the next run that does not find them marks them as vanished'
-        : `ask the platform; if it removed them for good, \`${command} --note TEXT\`. If they come back, the hold ends by itself`,
+        : `ask the platform; if it removed them for good, \`${command}\`. If they come back, the hold ends by itself`,
       merchantNo,
       ...(!isAccepted && { awaitsPerson: true }),
     };

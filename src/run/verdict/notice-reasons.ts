@@ -20,7 +20,7 @@ const SHOWN_MAX = 3;
 
 export const HOW_TO_PART_LEDGERS =
   "check PLATFORM_HEADERS (does each call say whose it is?) and both merchants' tokens, then read those days again " +
-  "with --from and --to: what is not the merchant's own vanishes, or is held until `daybook amendments accept`";
+  "with --from and --to: what is not the merchant's own vanishes, or is held until `daybook amendments accept --note TEXT`";
 
 /** Entries of two merchants, each pair once: of all reasons these come first. */
 export const reasonsOfShared = (notices: readonly Notice[]): Reason[] => {
@@ -86,7 +86,7 @@ function reasonOfFirst(notice: FirstNotice): Reason {
     : needsPerson(
         `${own} opens on ${balance} or on ${firstNamed(others.map(grouped), SHOWN_MAX)}: its entries ` +
           'cancel and fit each of them, and no other entry decides; it is published with the first',
-        `read earlier days with \`daybook run --from\`, or wait for the next entry; what it decides is then published as a ` +
+        `read earlier days with \`daybook run --from DAY --to DAY\`, or wait for the next entry; what it decides is then published as a ` +
           'revision; this is reported once',
       );
 }
@@ -108,7 +108,7 @@ function reasonOfReused({ merchantNo, currency, day, figures }: ReusedNotice): R
     `${merchantNo} ${accountDay({ currency, day })}: batchNo ${figures.batchNos[0]!} is used for two entries: ${kept} and ` +
       `${other}${more}`,
     'ask the platform which numbers these entries have; the first stays in the statement, the other is kept in ' +
-      '`daybook entries find`; this is reported once',
+      '`daybook entries find NUMBER`; this is reported once',
   );
 }
 

@@ -663,7 +663,11 @@ export interface BookImport {
    */
   added: number;
   /**
-   * Who imported it, and when.
+   * The second person, who imported the same file. Null where no second person was needed.
+   */
+  approved_event_id: number | null;
+  /**
+   * Who imported it, and when. Where two persons did: the first.
    */
   audit_event_id: number;
   /**
@@ -720,6 +724,37 @@ export interface BookImport {
   withdrawn: number;
 }
 
+export interface BookImportWaiting {
+  /**
+   * The first person, and when.
+   */
+  audit_event_id: number;
+  /**
+   * The name of the book.
+   */
+  book: string;
+  /**
+   * SHA-256 of what was read, in hex.
+   */
+  content_sha256: string;
+  /**
+   * The platform's number of the merchant.
+   */
+  merchant_no: string;
+  /**
+   * What of the import is above the limit, as a sentence.
+   */
+  reason: string;
+  /**
+   * The file's name, or the name of the query.
+   */
+  source: string;
+  /**
+   * SHA-256 of the mapping and the days that the file covers, in hex.
+   */
+  terms_sha256: string;
+}
+
 export interface BookMatch {
   /**
    * Who approved it. Null where no approval was needed, or none is given yet.
@@ -762,9 +797,13 @@ export interface BookMatch {
    */
   merchant_no: string;
   /**
-   * The rule that made it: reference, same-day, near-day, sum, tolerance; by-hand or write-off where a person did; apart where a person took a match of a rule back, so that rules leave its entries to people.
+   * The rule that made it: reference, same-time, same-day, near-day, sum, tolerance; by-hand or write-off where a person did; apart where a person took a match of a rule back, so that rules leave its entries to people.
    */
   rule: string;
+  /**
+   * Who wants to take the match back, and why. The match stays until another person approves that. Null where no one does.
+   */
+  undo_event_id: number | null;
   /**
    * Its entries count as unmatched: another person has to approve it first, or it is apart.
    */
@@ -808,6 +847,10 @@ export interface BookMatchEntry {
    * The rule of the match. Null while the entry is unmatched.
    */
   rule: string | null;
+  /**
+   * Its time when it was matched, in seconds since 1970. Null where the book names the day alone.
+   */
+  second: number | null;
   /**
    * Version of the entry when it was matched; 0 where a decision by hand has to be taken in.
    */
@@ -2252,6 +2295,7 @@ export interface DB {
   book_day: BookDay;
   book_entry: BookEntry;
   book_import: BookImport;
+  book_import_waiting: BookImportWaiting;
   book_match: BookMatch;
   book_match_entry: BookMatchEntry;
   book_unreadable: BookUnreadable;

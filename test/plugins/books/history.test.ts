@@ -34,7 +34,7 @@ afterAll(() => database.close());
 
 /** With one day of reach, a history of two months is far longer than anything that one entry decides on. */
 const RULES: MatchRules = {
-  rules: ['reference', 'same-day', 'near-day', 'sum', 'tolerance'],
+  rules: ['reference', 'same-time', 'same-day', 'near-day', 'sum', 'tolerance'],
   days: 1,
   sumEntriesMax: 4,
   tolerances: new Map([['CNY', { max: '0.5', type: 'fee' }]]),

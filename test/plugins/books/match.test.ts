@@ -87,6 +87,59 @@ test.each([
   expect(await matched(ledger, book)).toEqual(expected);
 });
 
+/** Sales of one price, as of subscriptions: number, day and time. */
+const sales = (...times: readonly string[]): string[] => times.map((time, nth) => `${nth + 1} ${time} 9.99`);
+const FORTY = sales(
+  ...Array.from({ length: 40 }, (_, nth) =>
+    `${nth % 3}@${8 + (nth % 12)}:${10 + nth}:07`.replace('@8:', '@08:').replace('@9:', '@09:'),
+  ),
+);
+
+test.each([
+  ['on one day', sales('0@09:00:01', '0@09:00:02'), sales('0@09:00:02', '0@09:00:01'), ['L1 B2', 'L2 B1']],
+  [
+    'beside other amounts',
+    [...sales('0@09:00:01', '0@10:00:00'), '3 0@09:00:01 5'],
+    [...sales('0@09:00:01', '0@10:00:00'), '3 0@09:00:01 5'],
+    ['L1 B1', 'L2 B2', 'L3 B3'],
+  ],
+  ['two of one second', sales('0@09:00:01', '0@09:00:01'), sales('0@09:00:01', '0@09:00:01'), []],
+  ['a second late', sales('0@09:00:01', '0@09:00:02'), sales('0@09:00:02', '0@09:00:03'), []],
+  ['minutes alone in the book', sales('0@09:00:00', '0@09:00:30'), sales('0@09:00:00', '0@09:00:00'), []],
+  [
+    'one is left over near it',
+    sales('0@09:00:01', '0@10:00:00', '2@11:00:00'),
+    sales('0@09:00:01', '0@10:00:00'),
+    [],
+  ],
+  [
+    'one is left over farther away',
+    sales('0@09:00:01', '0@10:00:00', '4@11:00:00'),
+    sales('0@09:00:01', '0@10:00:00'),
+    ['L1 B1', 'L2 B2'],
+  ],
+  ['the day alone in the book', sales('0@09:00:01', '0@10:00:00'), sales('0@09:00:01', '0'), []],
+])(
+  'entries of one amount pair off by their times in one way only, or not at all: %s',
+  async (_, ledger, book, expected) => {
+    const matches = await matched(ledger, book);
+    expect(matches).toEqual(expected.map((pair) => `same-time 0 - 2026-03-01: ${pair}`));
+  },
+);
+
+test('40 equal sales at the same 40 times on both sides are matched; one that is added later undoes what it makes uncertain', async () => {
+  expect(await matched(FORTY, FORTY)).toHaveLength(40);
+  expect((await stateOf(database.db)).unmatched).toEqual([]);
+  const { db } = database;
+  const rules = RULES;
+  await writeLedger(db, entriesOf(['late 2@23:00:00 9.99']));
+  await matchBooks(db, { merchantNo: MERCHANT_NO, rules, now: NOW });
+  const after = await stateOf(db);
+  expect(after.matches).toEqual([]);
+  await matchBooks(db, { merchantNo: MERCHANT_NO, rules, now: NOW, full: true });
+  expect(await stateOf(db)).toEqual(after);
+});
+
 /** A pair of equal amounts, and what is left near it. */
 test.each([
   [

@@ -10,7 +10,7 @@ import { freshDatabase, type ServerDatabase } from '../../support/database.ts';
 import { answersOf, type OracleRules, type Piece } from './card/oracle.ts';
 import { matchesOf, storePieces } from './card/store.ts';
 
-const RULES: readonly MatchRule[] = ['reference', 'same-day', 'near-day', 'sum', 'tolerance'];
+const RULES: readonly MatchRule[] = ['reference', 'same-time', 'same-day', 'near-day', 'sum', 'tolerance'];
 const NOW = new Date('2026-05-01T00:00:00Z');
 
 let database: ServerDatabase;
@@ -63,6 +63,8 @@ interface Prices {
   /** Rules that match some of them. */
   readonly rules: readonly MatchRule[];
 }
+/** Few entries of these amounts are equal, and fewer of one second. */
+const WITHOUT_TIMES = RULES.filter((rule) => rule !== 'same-time');
 const PRICES: readonly Prices[] = [
   {
     name: 'large amounts, whose sums are no chance',
@@ -76,27 +78,31 @@ const PRICES: readonly Prices[] = [
     bases: [1_000, 2_000, 3_000],
     partsMax: 1,
     feeMax: 0,
-    rules: ['reference', 'same-day', 'near-day'],
+    rules: ['reference', 'same-time', 'same-day', 'near-day'],
   },
   {
     name: 'amounts a fee apart',
     bases: [100_000_007, 100_000_008, 250_000_019],
     partsMax: 2,
     feeMax: 2,
-    rules: RULES,
+    rules: WITHOUT_TIMES,
   },
   {
     name: 'many amounts, of either sign',
     bases: [90_000_007, -40_000_009, 50_000_017, 130_000_011, 0],
     partsMax: 2,
     feeMax: 1,
-    rules: RULES,
+    rules: WITHOUT_TIMES,
   },
 ];
+
+/** Times of a day; null where a book has the day alone. */
+const SECONDS = [null, 1, 40_000];
 
 const entryOf = ({ bases, partsMax, feeMax }: Prices) =>
   fc.record({
     day: fc.nat({ max: 5 }),
+    second: fc.constantFrom(...SECONDS),
     units: fc
       .tuple(
         fc.array(fc.constantFrom(...bases), { minLength: 1, maxLength: partsMax }),
@@ -122,12 +128,12 @@ const bookOf = (prices: Prices) =>
       ),
     })
     .map(({ ledger, book }): Piece[] => [
-      ...ledger.map(({ day, units, isOther }, at): Piece => ({
-        ...{ side: 'ledger', number: `L${at}`, day, units, names: [] },
+      ...ledger.map(({ day, second, units, isOther }, at): Piece => ({
+        ...{ side: 'ledger', number: `L${at}`, day, second: second ?? 0, units, names: [] },
         currency: isOther ? 'EUR' : 'USD',
       })),
-      ...book.map(({ entry: { day, units, isOther }, names }, at): Piece => ({
-        ...{ side: 'book', number: `O${at}`, day, units },
+      ...book.map(({ entry: { day, second, units, isOther }, names }, at): Piece => ({
+        ...{ side: 'book', number: `O${at}`, day, second, units },
         currency: isOther ? 'EUR' : 'USD',
         names: names.map((nth) => `L${nth}`),
       })),
@@ -147,7 +153,7 @@ const rulesOf = fc.record({
 
 describe('what is matched is what has one explanation', () => {
   const RUNS = [
-    { tags: {}, numRuns: 10 },
+    { tags: {}, numRuns: 25 },
     { tags: { tags: ['long'] }, numRuns: 60 },
   ];
   for (const { tags, numRuns } of RUNS)

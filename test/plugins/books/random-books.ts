@@ -11,6 +11,8 @@ export const NOW = new Date('2026-05-01T00:00:00Z');
 export interface SmallEntry {
   readonly number: string;
   readonly day: number;
+  /** `HH:mm:ss` in Shanghai. Left out: noon in the ledger, and the day alone in a book. */
+  readonly time?: string | undefined;
   readonly amount: string;
   readonly currency?: string;
   readonly keys?: readonly string[];
@@ -24,9 +26,9 @@ export async function writeLedger(
   entries: readonly SmallEntry[],
   merchantNo = MERCHANT_NO,
 ): Promise<void> {
-  for (const { number, day, amount, currency = 'CNY' } of entries) {
+  for (const { number, day, time = '12:00:00', amount, currency = 'CNY' } of entries) {
     const [credit, debit] = amount.startsWith('-') ? [null, amount.slice(1)] : [amount, null];
-    const at = `${dayOf(day)} 12:00:00`;
+    const at = `${dayOf(day)} ${time}`;
     await sql`
       INSERT INTO ledger_entry AS known (merchant_no, batch_no, currency, transaction_type, credit, debit, balance, booked_at, booked_ms,
         first_seen_at)
@@ -57,13 +59,14 @@ export async function writeBook(
   merchantNo = MERCHANT_NO,
 ): Promise<void> {
   const importId = await importOf(db, merchantNo);
-  for (const { number, day, amount, currency = 'CNY', keys = [] } of entries) {
+  for (const { number, day, time, amount, currency = 'CNY', keys = [] } of entries) {
+    const bookedAt = time === undefined ? null : `${dayOf(day)} ${time}+08`;
     await markDay(db, number);
     await sql`
-      INSERT INTO book_entry AS known (merchant_no, book, number, currency, day, amount, reference_keys, reference, type, note, import_id)
-      VALUES (${merchantNo}, 'books', ${number}, ${currency}, ${dayOf(day)}::date, ${amount}::numeric, ${[...keys]}::text[], ${keys.join(' ')},
+      INSERT INTO book_entry AS known (merchant_no, book, number, currency, day, booked_at, amount, reference_keys, reference, type, note, import_id)
+      VALUES (${merchantNo}, 'books', ${number}, ${currency}, ${dayOf(day)}::date, ${bookedAt}::timestamptz, ${amount}::numeric, ${[...keys]}::text[], ${keys.join(' ')},
         '', '', ${importId})
-      ON CONFLICT (merchant_no, book, number) DO UPDATE SET currency = excluded.currency, day = excluded.day, amount = excluded.amount,
+      ON CONFLICT (merchant_no, book, number) DO UPDATE SET currency = excluded.currency, day = excluded.day, booked_at = excluded.booked_at, amount = excluded.amount,
         reference_keys = excluded.reference_keys, version = known.version + 1, withdrawn_import_id = NULL`.execute(
       db,
     );
@@ -126,17 +129,18 @@ export async function stateOf(db: Db): Promise<State> {
 
 /** The rules that the settings have by default, with a tolerance. */
 export const RULES: MatchRules = {
-  rules: ['reference', 'same-day', 'near-day', 'sum', 'tolerance'],
+  rules: ['reference', 'same-time', 'same-day', 'near-day', 'sum', 'tolerance'],
   days: 3,
   sumEntriesMax: 6,
   tolerances: new Map([['CNY', { max: '0.5', type: 'fee' }]]),
 };
 
-/** `B1 2 10.00 L1`: number, day, amount, and what it names. */
+/** `B1 2 10.00 L1`, or `B1 2@09:30:00 10.00`: number, day, time, amount, and what it names. */
 export const entriesOf = (texts: readonly string[]): SmallEntry[] =>
   texts.map((text) => {
-    const [number, day, amount, ...keys] = text.split(' ');
-    return { number: number!, day: Number(day), amount: amount!, keys };
+    const [number, dayAndTime, amount, ...keys] = text.split(' ');
+    const [day, time] = dayAndTime!.split('@');
+    return { number: number!, day: Number(day), time, amount: amount!, keys };
   });
 
 /** A command's settings for a database in which such books are matched by `RULES`. */

@@ -238,6 +238,78 @@ test('above an amount another person approves, and until then the entries are un
   expect(await refused('approve', id, '--by', 'Grace')).toContain('does not wait');
 });
 
+test('entries that net out below the amount wait, too, and so do many small ones', async () => {
+  await given(['1 0 750000', '2 0 -749999.99'], ['3 30 0.01']);
+  const netted = ['--ledger', '1', '--ledger', '2', '--type', 'error', '--note', 'x'];
+  const text = await done('writeoff', ...ofM1, ...netted);
+  expect(text).toContain('waits for approval');
+  await done('undo', idOf(text), '--note', 'x', '--by', 'Ada');
+  const matchedToo = await done('accept', ...ofM1, '--ledger', '1', '--ledger', '2', '--own', '3');
+  expect(matchedToo).toContain('waits for approval');
+  expect(await refused('approve', idOf(matchedToo), '--by', 'Adа')).toContain(
+    'no one may approve their own decision',
+  );
+});
+
+test('small entries of one decision count together', async () => {
+  await given(
+    Array.from({ length: 11 }, (_, nth) => `${nth} 0 ${nth % 2 === 0 ? '' : '-'}10${nth}`),
+    [],
+  );
+  const all = Array.from({ length: 11 }, (_, nth) => ['--ledger', String(nth)]).flat();
+  const text = await done('writeoff', ...ofM1, ...all, '--type', 'error', '--note', 'x');
+  expect(text).toContain('waits for approval');
+});
+
+test('what was approved is taken back by two persons, and stays until then', async () => {
+  await given(['1 0 2000'], ['1 30 2000']);
+  const id = idOf(await done('accept', ...ofM1, '--ledger', '1', '--own', '1'));
+  await done('approve', id, '--by', 'Grace');
+  expect(await done('undo', id, '--note', 'another order', '--by', 'Ada')).toContain(
+    `match ${id} was approved, so it stays until another person runs \`daybook books approve ${id}\``,
+  );
+  expect(await figures()).toBe('0 0 0');
+  await matchBooks(database.db, { merchantNo: MERCHANT_NO, rules: RULES, now: NOW, full: true });
+  expect(await figures()).toBe('0 0 0');
+  expect(await refused('undo', id, '--note', 'x', '--by', 'Ada')).toContain('wants to take match');
+  expect(await refused('approve', id, '--by', 'ADA')).toContain('no one may approve their own decision');
+  await done('approve', id, '--by', 'Linus');
+  expect(await figures()).toBe('2000 2000 0');
+});
+
+test('nobody approves what rests on their own import', async () => {
+  // Ada imported the book.
+  await given(['1 0 2000'], ['1 30 2000']);
+  const id = idOf(
+    await done('accept', '--merchant', MERCHANT_NO, '--by', 'Grace', '--ledger', '1', '--own', '1'),
+  );
+  expect(await refused('approve', id, '--by', 'Ada')).toContain(
+    'by Ada, and no one may approve what rests on their own import',
+  );
+  await done('approve', id, '--by', 'Linus');
+});
+
+test('where some log in by password and others elsewhere, one of each may be one person', async () => {
+  await given(['1 0 2000'], ['1 30 2000']);
+  const hash = `scrypt:15:8:3:${'A'.repeat(22)}:${'A'.repeat(43)}`;
+  const ways = {
+    ...env,
+    DAYBOOK_ACCESS_USERS: JSON.stringify({ grace: hash, linus: hash }),
+    DAYBOOK_ACCESS_ROLES: JSON.stringify({ '*': { role: 'operator' } }),
+    DAYBOOK_ACCESS_PROXY_HEADER: 'x-person',
+    DAYBOOK_ACCESS_PROXIES: '10.0.0.7',
+  };
+  const accepted = await daybook(
+    ['books', 'accept', '--merchant', MERCHANT_NO, '--by', 'grace', '--ledger', '1', '--own', '1'],
+    ways,
+  );
+  expect(accepted.code, accepted.stderr).toBe(0);
+  const id = idOf(accepted.stdout);
+  const other = await daybook(['books', 'approve', id, '--by', 'g.hopper@example.com'], ways);
+  expect([other.code, other.stderr]).toEqual([2, expect.stringContaining('log in in different ways')]);
+  expect((await daybook(['books', 'approve', id, '--by', 'linus'], ways)).code).toBe(0);
+});
+
 test('a write-off of a debit above the amount waits, too', async () => {
   await given(['1 0 -2000'], []);
   expect(await done('writeoff', ...ofM1, '--ledger', '1', '--type', 'error', '--note', 'x')).toContain(

@@ -88,7 +88,27 @@ test('a page shown before another preparation approves nothing of it', async () 
   const late = await send('Grace', 'approve', { seen });
   expect([late.status, textOf(await late.text())]).toEqual([
     409,
-    expect.stringContaining('The month has changed since the page was shown'),
+    expect.stringContaining('The month or its preparation is not what was shown to you'),
+  ]);
+});
+
+test('a page shown before the reason or the note was given anew approves nothing; nor can who approves give another reason', async () => {
+  const seen = /name="seen" value="([0-9a-f]+)"/.exec(await html('Grace', FORM))![1]!;
+  expect((await send('Ada', 'withdraw')).status).toBe(303);
+  expect((await send('Ada', 'prepare', { note: 'ignore break 7' })).status).toBe(303);
+  const late = await send('Grace', 'approve', { seen });
+  expect([late.status, textOf(await late.text())]).toEqual([
+    409,
+    expect.stringContaining('The month or its preparation is not what was shown to you'),
+  ]);
+});
+
+test('a look-alike of the name that prepared it approves nothing', async () => {
+  expect(await offered('Adá')).toEqual(['withdraw']);
+  const own = await send('Adá', 'approve');
+  expect([own.status, textOf(await own.text())]).toEqual([
+    409,
+    expect.stringContaining('no one may approve their own preparation'),
   ]);
 });
 

@@ -1,5 +1,8 @@
 /** The pages of own books: import, proposals, decisions, and what is refused. */
+import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { addDays } from '../../../src/ledger/business-day.ts';
+import { storeEntries } from '../../../src/store/store-entries.ts';
 import type { Access } from '../../../src/plugins/pages/access/access.ts';
 import { FORM_TOKEN, showPages, textOf, type ShownPages } from './support.ts';
 import { MERCHANT, openStage, OTHER, scenario, type Stage } from '../../support/stage.ts';
@@ -122,15 +125,13 @@ test('a match is taken back for a reason, and an entry assigned', async () => {
 
 test('above an amount another person approves', async () => {
   const own = (entry: string) => ({ entry, type: 'error', note: 'x' });
-  expect(
-    await sendFile(
-      csv([
-        ['K1', '2026-03-02', 'KWD', '1.501', ''],
-        ['K2', '2026-03-02', 'KWD', '1.5', ''],
-      ]),
-      `book: kwd\n${MAPPING()}`,
-    ),
-  ).toContain('2 added');
+  const file = csv([
+    ['K1', '2026-03-02', 'KWD', '1.501', ''],
+    ['K2', '2026-03-02', 'KWD', '1.5', ''],
+  ]);
+  const mapping = `book: kwd\n${MAPPING()}`;
+  expect(await sendFile(file, mapping)).toMatch(/^409 .*waits for a second person: it adds 3\.001 KWD/);
+  expect(await sendFile(file, mapping, 'Grace')).toContain('2 added');
   const page = `/books/${merchantNo}/KWD`;
   const post = (step: string, fields: Record<string, string>, person = 'Ada') =>
     pages.post(page, { form_token: FORM_TOKEN, step, ...fields }, { 'x-person': person });
@@ -143,6 +144,115 @@ test('above an amount another person approves', async () => {
   expect(await saidOf(await post('approve', { match }))).toContain('no one may approve their own decision');
   expect((await post('approve', { match }, 'Grace')).headers.get('location')).toContain('done=approve');
   expect(await pages.html(page, { 'x-person': 'Grace' })).not.toContain('Approve match');
+});
+
+test('an approval of what was decided anew since it was shown is refused', async () => {
+  const page = `/books/${merchantNo}/KWD`;
+  const post = (step: string, fields: Record<string, string>, person: string) =>
+    pages.post(page, { form_token: FORM_TOKEN, step, ...fields }, { 'x-person': person });
+  const { id } = await stage.app.database.db
+    .selectFrom('book_match')
+    .select('id')
+    .where('approved_event_id', 'is not', null)
+    .executeTakeFirstOrThrow();
+  const match = String(id);
+  const undone = await post('undo', { match, note: 'wrong order' }, 'Grace');
+  expect(undone.headers.get('location')).toContain('done=undoWaits');
+  const html = await pages.html(page, { 'x-person': 'Linus' });
+  expect(textOf(html)).toMatch(/to be taken back, waits for approval\s*, Grace: wrong order/);
+  expect(await words('/books')).toMatch(/KWD .* 1 2 Mar 2026 1|KWD/);
+  expect(await saidOf(await post('approve', { match, seen: '1' }, 'Linus'))).toContain(
+    'decided on again since it was shown',
+  );
+  expect(await saidOf(await post('approve', { match }, 'grace'))).toContain('no one may approve');
+  const seen = /name="seen"\s+value="(\d+)"/.exec(html.slice(html.indexOf(`value="${match}"`)))![1]!;
+  expect((await post('approve', { match, seen }, 'Linus')).headers.get('location')).toContain('done=approve');
+});
+
+test('a box names its entry, whatever characters its number has, and no other', async () => {
+  const numbers = ['P-1', 'P-\u200b1', 'P-\\u200b1', 'Ä:1/2%20'];
+  const rows = numbers.map((number, nth) => [number, '2026-03-02', 'OMR', `${nth + 1}.5`, '']);
+  expect(await sendFile(csv(rows), `book: odd.book\n${MAPPING()}`)).toContain('4 added');
+  const page = `/books/${merchantNo}/OMR`;
+  const boxes = async () =>
+    [...(await pages.html(page, { 'x-person': 'Ada' })).matchAll(/name="entry"\s+value="([^"]*)"/g)].map(
+      ([, value]) => value!,
+    );
+  const [, second] = await boxes();
+  const fields = { form_token: FORM_TOKEN, step: 'writeoff', entry: second!, type: 'error', note: 'x' };
+  expect((await pages.post(page, fields, { 'x-person': 'Ada' })).status).toBe(303);
+  const { rows: left } = await sql<{ number: string }>`
+    SELECT number FROM book_entry JOIN book_match_entry ON book_entry_id = book_entry.id WHERE book = 'odd.book' AND match_id IS NOT NULL`.execute(
+    stage.app.database.db,
+  );
+  const number = decodeURIComponent(second!.split(':')[2]!);
+  expect(left).toEqual([{ number }]);
+  expect(number).not.toBe(numbers[0]);
+});
+
+/** An entry of 5 in the ledger on each of the days. */
+const storeLedger = (currency: string, days: readonly string[]) =>
+  stage.app.database.db.transaction().execute((trx) =>
+    storeEntries(trx, {
+      ...{ merchantNo, runId: 1, now: new Date('2026-03-05T00:00:00Z') },
+      entries: days.map((day, nth) => ({
+        ...{
+          batchNo: `${currency}${nth}`,
+          currency,
+          transactionType: 'PAY',
+          credit: '5',
+          debit: null,
+          balance: '5',
+        },
+        ...{ bookedAt: `${day} 12:00:00`, bookedMs: Date.parse(`${day}T04:00:00Z`) },
+      })),
+    }),
+  );
+
+test('each proposal can be accepted on the page, and a refusal keeps what was chosen and typed', async () => {
+  const days = ['2026-02-01', '2026-02-10', '2026-02-19'];
+  await storeLedger('EUR', days);
+  // Each has a reference and another amount.
+  const rows = days.map((day, nth) => [`E${nth}`, day, 'EUR', '7', `EUR${nth}`]);
+  expect(await sendFile(csv(rows), `book: eur\n${MAPPING()}`)).toContain('3 added');
+  const page = `/books/${merchantNo}/EUR`;
+  const answersOf = (html: string) =>
+    [...html.matchAll(/type="radio"\s+name="(answer\d+)"\s+value="([^"]*)"(\s*checked)?/g)].map(
+      ([, name, value, checked]) => ({ name: name!, value: value!, isChosen: checked !== undefined }),
+    );
+  const shown = answersOf(await pages.html(page, { 'x-person': 'Ada' }));
+  expect(shown).toHaveLength(3);
+  const chosen = Object.fromEntries(shown.map(({ name, value }) => [name, value]));
+  const post = (fields: Record<string, string>) =>
+    pages.post(page, { form_token: FORM_TOKEN, step: 'accept', ...fields }, { 'x-person': 'Ada' });
+  const refused = await post({ ...chosen, type1: 'bank fee', answersNote: 'asked the bank' });
+  expect(refused.status).toBe(409);
+  const html = await refused.text();
+  expect(textOf(html)).toContain('give the type of the difference');
+  expect(answersOf(html).map(({ isChosen }) => isChosen)).toEqual(shown.map(() => true));
+  expect(html).toMatch(/name="type1"\s+maxlength="50"\s+value="bank fee"/);
+  expect(html).toContain('asked the bank</textarea>');
+  const types = Object.fromEntries(shown.map((_, nth) => [`type${nth}`, 'bank fee']));
+  expect((await post({ ...chosen, ...types })).headers.get('location')).toContain('done=accept');
+  expect(answersOf(await pages.html(page, { 'x-person': 'Ada' }))).toEqual([]);
+});
+
+test('all proposals are shown, page by page', async () => {
+  const days = Array.from({ length: 25 }, (_, nth) => addDays('2025-07-20', 9 * nth));
+  await storeLedger('JOD', days);
+  const rows = days.flatMap((day, nth) =>
+    [`A${nth}`, `B${nth}`].map((number) => [number, day, 'JOD', '5', '']),
+  );
+  expect(await sendFile(csv(rows), `book: jod\nfrom: 2025-07-20\n${MAPPING()}`)).toContain('50 added');
+  const page = `/books/${merchantNo}/JOD`;
+  const proposals = (html: string): number => html.match(/<h3 id="proposal/g)?.length ?? 0;
+  const first = await pages.html(page, { 'x-person': 'Ada' });
+  expect([proposals(first), textOf(first)]).toEqual([20, expect.stringContaining('1 to 20 of')]);
+  const next = /href="([^"]*skipped=20[^"]*)"/.exec(first)![1]!;
+  const second = await pages.html(next, { 'x-person': 'Ada' });
+  expect(proposals(second)).toBeGreaterThan(0);
+  const count = Number(/1 to 20 of (\d+)/.exec(textOf(first))![1]);
+  expect(textOf(second)).toContain(`21 to ${Math.min(40, count)} of ${count}`);
 });
 
 test('what is not possible is refused with a reason, and changes nothing', async () => {

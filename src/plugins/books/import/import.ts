@@ -6,14 +6,15 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { BusinessDay } from '../../../ledger/entry.ts';
 import { UsageError } from '../../../run/verdict/exit-codes.ts';
-import { type AuditEvent, recordAuditEvent } from '../../../store/audit.ts';
+import { recordAuditEvent } from '../../../store/audit.ts';
 import { arrayLiteral, type Db, rowOf, rowsOf, type Trx } from '../../../store/engine/database.ts';
 import { rehearse } from '../../../store/engine/rehearsal.ts';
 import { lockBooks } from '../open.ts';
-import type { Mapping } from './mapping.ts';
+import { NONE, type Counts, type ImportRequest, type Importing } from './importing.ts';
+import { aboveLimitReason, addTo, ImportWaits, keepWaiting, takeSecondPerson } from './second-person.ts';
+import { movedStart } from './start.ts';
 import { readRows, repeated, type BookRow, type UnreadableRow } from './rows.ts';
-import type { Source } from './sources.ts';
-import { referenceKeysOf, type Zones } from './values.ts';
+import { referenceKeysOf } from './values.ts';
 
 /** So many unreadable rows are kept. More come of a mapping that does not fit. */
 const UNREADABLE_MAX = 10_000;
@@ -24,27 +25,6 @@ const NOT_WITHDRAWN = 'rows without a readable number may be entries of the book
 /** A pause of the source, not of the database, is no reason to end the transaction. */
 const IDLE_MS_MAX = 600_000;
 
-export interface ImportRequest {
-  readonly mapping: Mapping;
-  readonly source: Source;
-  readonly zones: Zones;
-  /** First and last day that the file covers, where a person says so; else those of its first and last row. */
-  readonly from?: BusinessDay | undefined;
-  readonly to?: BusinessDay | undefined;
-  /** Finds out what the import would do, and leaves nothing. */
-  readonly isDryRun?: boolean;
-  readonly auditEvent: AuditEvent;
-  readonly now: () => Date;
-  readonly signal?: AbortSignal;
-  /** As in `lockBooks`. */
-  readonly lockMs?: number | undefined;
-  readonly onProgress?: (rowsRead: number) => void;
-}
-
-/** Of the rows that were read, how many became what; and entries that are withdrawn. */
-const NONE = { rowsRead: 0, added: 0, changed: 0, unchanged: 0, returned: 0, withdrawn: 0, unreadable: 0 };
-type Counts = typeof NONE;
-
 export interface ImportReport extends Readonly<Counts> {
   /** Null for a dry run. */
   readonly importId: number | null;
@@ -53,6 +33,10 @@ export interface ImportReport extends Readonly<Counts> {
   readonly lastDay: BusinessDay | null;
   /** Unreadable rows of earlier imports that this one answers. */
   readonly answered: number;
+  /** Why it needs a second person, as a sentence; null where it needs none. */
+  readonly aboveLimit: string | null;
+  /** How the start of the book moves, and what that adds, as a sentence; null where it stays. */
+  readonly moved: string | null;
   /** Why nothing is withdrawn, though the mapping asks for it; null if that is not so. */
   readonly notWithdrawn: string | null;
   readonly firstUnreadable: readonly Pick<UnreadableRow, 'line' | 'reason'>[];
@@ -62,15 +46,18 @@ export interface ImportReport extends Readonly<Counts> {
  * Imports what the source has. Throws `UsageError` where nothing of it can be read, or where it would withdraw most of the book and no
  * one said which days it covers; then nothing is stored.
  */
-export function importBook(db: Db, request: ImportRequest): Promise<ImportReport> {
+export async function importBook(db: Db, request: ImportRequest): Promise<ImportReport> {
   const work = (of: Db) => of.transaction().execute((trx) => importIn(trx, request));
-  return request.isDryRun === true ? rehearse(db, work) : work(db);
+  if (request.isDryRun === true) return rehearse(db, work);
+  try {
+    return await work(db);
+  } catch (error) {
+    if (error instanceof ImportWaits) await keepWaiting(db, request, error);
+    throw error;
+  }
 }
 
 type Covered = Pick<ImportReport, 'firstDay' | 'lastDay'>;
-
-/** One import of a merchant's book, and what it came to so far. */
-type Importing = Awaited<ReturnType<typeof startImport>>;
 
 async function importIn(trx: Trx, request: ImportRequest): Promise<ImportReport> {
   const { mapping, source, signal, onProgress } = request;
@@ -99,8 +86,18 @@ async function importIn(trx: Trx, request: ImportRequest): Promise<ImportReport>
   const covered = isCovering && isNamed ? { firstDay, lastDay } : { firstDay: null, lastDay: null };
   if (covered.firstDay !== null) await withdrawMissing(importing, covered);
   const answered = await finishImport(importing, covered);
+  const moved = await movedStart(importing);
+  const aboveLimit = await aboveLimitReason(importing);
+  if (aboveLimit !== null && request.isDryRun !== true) await takeSecondPerson(importing, aboveLimit);
   return {
-    ...{ importId: request.isDryRun === true ? null : id, ...counts, ...covered, answered },
+    ...{
+      importId: request.isDryRun === true ? null : id,
+      ...counts,
+      ...covered,
+      answered,
+      aboveLimit,
+      moved,
+    },
     notWithdrawn: isCovering && !isNamed ? NOT_WITHDRAWN : null,
     firstUnreadable: unreadable.slice(0, FIRST_UNREADABLE),
   };
@@ -113,7 +110,7 @@ const unfit = (problem: string, [first]: Importing['unreadable']): UsageError =>
  * Waits for other imports and the matching of the merchant, and puts the import on record; `finishImport` adds the figures. Until the
  * transaction ends, `book_read` has the entries that the import read and left as they are. Those with its number are what it wrote.
  */
-async function startImport(trx: Trx, request: ImportRequest) {
+async function startImport(trx: Trx, request: ImportRequest): Promise<Importing> {
   const { merchant: merchantNo, book } = request.mapping;
   await lockBooks(trx, merchantNo, request.lockMs);
   await sql`SELECT set_config('jit', 'off', true),
@@ -128,10 +125,14 @@ async function startImport(trx: Trx, request: ImportRequest) {
     trx,
     request,
     id,
+    auditEventId,
+    approvalAbove: request.approvalAbove ?? new Map<string, string>(),
     merchantNo,
     book,
     counts: { ...NONE },
     days: new Set<BusinessDay>(),
+    /** By currency: what it adds, without signs. */
+    added: new Map<string, string>(),
     unreadable,
   };
 }
@@ -147,6 +148,7 @@ async function writeRows(importing: Importing, rows: readonly (BookRow | Unreada
     else {
       days.add(entry.day);
       counts[what] += 1;
+      if (what === 'added' || what === 'returned') addTo(importing, entry);
     }
   }
   for (const { raw, ...row } of refused.sort((a, b) => a.line - b.line)) unreadable.push(row);
@@ -251,7 +253,7 @@ async function finishImport(importing: Importing, { firstDay, lastDay }: Covered
   const [firstRead = null] = [...importing.days].toSorted();
   const { rowsRead: rows_read, unchanged, ...counts } = importing.counts;
   const sha256 = request.source.sha256();
-  const startsOn = sql<string>`coalesce(${request.mapping.from ?? null}::date, least(${firstDay ?? firstRead}::date,
+  const startsOn = sql<string>`coalesce(${request.startsOn ?? request.mapping.from ?? null}::date, least(${firstDay ?? firstRead}::date,
     (SELECT starts_on FROM book_import WHERE (merchant_no, book) = (${merchantNo}, ${book}) AND id < ${id} ORDER BY id DESC LIMIT 1)))`;
   const days = { first_day: firstDay, last_day: lastDay, starts_on: startsOn };
   const figures = { content_sha256: sha256, rows_read, ...counts, ...days };

@@ -59,7 +59,9 @@ export function openSource(mapping: Mapping, options: SourceOptions): Source {
   const { format } = mapping;
   if (path === null && format !== 'query') throw new UsageError('name the file to import, or - for stdin.');
   if (path !== null && format === 'query')
-    throw new UsageError('the mapping names a query: `daybook books import` takes it without a file.');
+    throw new UsageError(
+      'the mapping names a query: `daybook books import --map MAP` takes it without a file.',
+    );
   const hash = createHash('sha256');
   const name = path === '-' ? 'stdin' : (path ?? 'the query');
   const bytes = bytesOf(name, options, hash, format === 'xlsx' ? WORKBOOK_BYTES_MAX : Infinity);

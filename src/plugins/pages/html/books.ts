@@ -9,11 +9,11 @@ import type {
   Proposed,
   UnmatchedCount,
 } from '../../../ledger/own-books.ts';
-import { isSamePerson } from '../../../ledger/text.ts';
-import { booksAddress, entryAddress } from './addresses.ts';
+import { isSamePerson } from '../../../ledger/people.ts';
+import { addressWith, booksAddress, entryAddress } from './addresses.ts';
 import { html, when, type Html, type Part } from './html.ts';
 import { accountPart } from './names.ts';
-import { dayTime, link, scrolling, table, type Column } from './parts.ts';
+import { dayTime, link, pagingLinks, scrolling, table, type Column } from './parts.ts';
 import { page, saidPart, type Said, type View } from './view.ts';
 
 const isOperator = ({ person }: View): boolean => person?.role === 'operator';
@@ -64,11 +64,21 @@ export interface BookShown {
   readonly figures: readonly BookFigures[];
   readonly open: readonly OpenEntry[];
   readonly hasMore: boolean;
+  /** Those of this page, of so many; the first one has the place `skipped`, from 0. */
   readonly proposals: readonly Proposed[];
+  readonly proposalsCount: number;
+  readonly skipped: number;
   readonly matches: readonly ListedMatch[];
   readonly said: Said | null;
   /** What was typed and chosen in a form that was checked or refused. */
-  readonly typed: { readonly chosen: readonly string[]; readonly type: string; readonly note: string };
+  readonly typed: {
+    readonly chosen: readonly string[];
+    readonly type: string;
+    readonly note: string;
+    /** The chosen answers, each with the type of its difference. */
+    readonly answers: ReadonlyMap<string, string>;
+    readonly answersNote: string;
+  };
   /** Who may be responsible; null where others than those named may be, too. */
   readonly operators: readonly string[] | null;
   readonly today: BusinessDay;
@@ -183,15 +193,20 @@ const differenceOf = (entries: readonly Shown[]): string =>
 
 /** The name of the answers to a proposal, of which one is chosen. */
 export const answerName = (nth: number): string => `answer${nth}`;
+/** The name of the type of their differences. */
+export const answerTypeName = (nth: number): string => `type${nth}`;
+export const PROPOSALS_SHOWN_MAX = 20;
 
 function proposalsPart(view: View, shown: BookShown): Html {
   const { books } = view.texts;
+  const { answers: chosen, answersNote } = shown.typed;
   const proposal = ({ reason, answers }: Proposed, nth: number): Html => {
     const choice = ({ id, entries }: Proposed['answers'][number]): Html =>
       html`<input
         type="radio"
         name="${answerName(nth)}"
         value="${id}"
+        ${chosen.has(id) ? html` checked` : null}
         aria-label="${books.answer(entries.map(({ number }) => number).join(' and '))}"
       />`;
     return html`<h3 id="proposal${nth}">${reason}</h3>
@@ -200,26 +215,67 @@ function proposalsPart(view: View, shown: BookShown): Html {
         ...sideColumns<Proposed['answers'][number]>(view, 'ledger', ({ entries }) => entries),
         ...sideColumns<Proposed['answers'][number]>(view, 'book', ({ entries }) => entries),
         [books.difference, ({ entries }) => view.format.amount(differenceOf(entries)), 'number'],
-      ])}`;
+      ])}
+      ${when(isOperator(view) && answers.some(({ entries }) => !isZero(differenceOf(entries))), () => {
+        const name = answerTypeName(nth);
+        const typed = answers.flatMap(({ id }) => chosen.get(id) ?? [])[0] ?? '';
+        return html`<p>
+          <label for="${name}">${books.type}</label
+          ><input id="${name}" name="${name}" maxlength="50" value="${typed}" />
+        </p>`;
+      })}`;
   };
   const all = shown.proposals.map(proposal);
-  return html`<h2>${books.proposals}</h2>
+  return html`<h2 id="proposals">${books.proposals}</h2>
     <p class="soft">${books.proposalsAbout}</p>
     ${
       isOperator(view)
         ? formOf(
             view,
             shown,
-            html`${all}
+            html`${all}<input type="hidden" name="skipped" value="${shown.skipped}" />
+              <p>
+                <label for="answersNote">${books.answersNote}</label
+                ><textarea id="answersNote" name="answersNote" rows="2" maxlength="1000">
+${answersNote}</textarea>
+              </p>
               <p><button class="main" name="step" value="accept">${books.accept}</button></p>`,
           )
         : all
-    }`;
+    }
+    ${proposalsPaging(view, shown)}`;
 }
 
-/** An entry as the value of its box. */
+/** The ways to the other proposals, where there are more than a page shows. */
+function proposalsPaging(view: View, { account, skipped, proposals, proposalsCount }: BookShown): Part {
+  if (proposalsCount <= proposals.length) return null;
+  const { books } = view.texts;
+  const to = (place: number): string =>
+    `${addressWith(booksAddress(account), { skipped: place === 0 ? null : place })}#proposals`;
+  const [before, after] = [skipped - PROPOSALS_SHOWN_MAX, skipped + PROPOSALS_SHOWN_MAX];
+  return html`<p>${books.proposalsShown(skipped + 1, skipped + proposals.length, proposalsCount)}</p>
+    ${pagingLinks(view, [
+      before >= 0 && [to(before), books.proposalsBefore],
+      after < proposalsCount && [to(after), books.proposalsAfter],
+    ])}`;
+}
+
+/** An entry as the value of its box, in characters that every page shows and sends as they are. */
 export const boxOf = ({ book, number }: Pick<MatchEntry, 'book' | 'number'>): string =>
-  book === null ? `ledger:${number}` : `own:${book}:${number}`;
+  (book === null ? ['ledger', number] : ['own', book, number]).map(encodeURIComponent).join(':');
+
+/** The entry of a box; null where no page of ours has such a box. */
+export function entryOfBox(box: string): Pick<MatchEntry, 'book' | 'number'> | null {
+  const [side, ...names] = box.split(':');
+  if (side === undefined || names.length !== (side === 'own' ? 2 : 1) || !['own', 'ledger'].includes(side))
+    return null;
+  try {
+    const [book, number] = [null, ...names.map(decodeURIComponent)].slice(-2) as [string | null, string];
+    return number === '' ? null : { book, number };
+  } catch {
+    return null;
+  }
+}
 
 function unmatchedPart(view: View, shown: BookShown): Html {
   const { texts, format } = view;
@@ -319,15 +375,20 @@ function matchesPart(view: View, shown: BookShown): Part {
     </details>`;
   const forms = (match: ListedMatch): Html =>
     formOf(view, shown, [
-      html`<input type="hidden" name="match" value="${match.id}" />`,
+      html`<input type="hidden" name="match" value="${match.id}" /><input
+          type="hidden"
+          name="seen"
+          value="${match.decidedIn ?? ''}"
+        />`,
       when(
-        waits(match) && !isSamePerson(match.by ?? '', person!.name),
+        (waits(match) || match.undoBy !== null) &&
+          !isSamePerson(match.undoBy ?? match.by ?? '', person!.name),
         () =>
           html`<button name="step" value="approve" aria-label="${books.approveOne(match.id)}">
             ${books.approve}
           </button>`,
       ),
-      undo(match),
+      when(match.undoBy === null, () => undo(match)),
     ]);
   const made = (match: ListedMatch): Part => [
     books.rules[match.rule],
@@ -335,6 +396,12 @@ function matchesPart(view: View, shown: BookShown): Part {
     when(match.by !== null, () => `, ${match.by}`),
     when(waits(match), () => html`, <strong class="s explained">${books.waits}</strong>`),
     when(match.note !== null, () => html`: <q>${match.note}</q>`),
+    when(
+      match.undoBy !== null,
+      () =>
+        html`, <strong class="s explained">${books.undoWaits}</strong>,
+          ${match.undoBy}${when(match.undoNote !== null, () => html`: <q>${match.undoNote}</q>`)}`,
+    ),
   ];
   return html`<h2 id="matches">${books.matches}</h2>
     ${table({ by: 'matches' }, shown.matches, [

@@ -1,4 +1,5 @@
 /** The part of a month's page about closing it: who closed it and when, what changed since, and the form to close it. */
+import { isSamePerson } from '../../../ledger/people.ts';
 import type { BusinessDay } from '../../../ledger/entry.ts';
 import { fileOf } from '../../../statements/keys.ts';
 import { stretches } from '../../../months/month.ts';
@@ -190,7 +191,7 @@ function stepParts(
   const isStale = others.some(({ cause }) => cause === 'changed');
   const noteArea = area('note', close.noteField, note, false);
   if (preparation !== null && !isStale) {
-    const isOwn = person?.name === preparation.by;
+    const isOwn = person !== null && isSamePerson(person.name, preparation.by);
     return [
       noteArea,
       when(!isOwn && needsApproval, () => submit('approve', close.approve, true)),

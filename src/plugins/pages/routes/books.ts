@@ -13,7 +13,16 @@ import {
 import { namedOperators } from '../../../run/operators.ts';
 import type { Deciding, OwnBooks } from '../../../months/own-books.ts';
 import { booksAddress } from '../html/addresses.ts';
-import { answerName, bookPage, booksPage, boxOf, type BookShown } from '../html/books.ts';
+import {
+  answerName,
+  answerTypeName,
+  bookPage,
+  booksPage,
+  boxOf,
+  entryOfBox,
+  PROPOSALS_SHOWN_MAX,
+  type BookShown,
+} from '../html/books.ts';
 import type { Said } from '../html/view.ts';
 import {
   maySee,
@@ -28,7 +37,6 @@ import { accountIn } from './day.ts';
 
 const DAYS_SHOWN = 31;
 const OPEN_SHOWN_MAX = 200;
-const PROPOSALS_SHOWN_MAX = 20;
 const MATCHES_SHOWN_MAX = 30;
 /** So long a form waits for other work on the books of the merchant. */
 const LOCK_MS_MAX = 3_000;
@@ -39,10 +47,24 @@ function ownBooks(): OwnBooks {
   return found;
 }
 
-const decidingOf = ({ db, settings, now, zone }: PagesContext, { person, field }: Asked): Deciding => ({
-  ...{ db, settings, now: now(), zone, by: person.name, note: field('note')?.trim() || null },
-  lockMs: LOCK_MS_MAX,
-});
+const decidingOf = ({ db, settings, now, zone }: PagesContext, { person, field }: Asked): Deciding => {
+  const note = field(field('step') === 'accept' ? 'answersNote' : 'note')?.trim() || null;
+  return { db, settings, now: now(), zone, by: person.name, note, lockMs: LOCK_MS_MAX };
+};
+
+/** How many proposals stand before the first one that is shown: complete pages of them. */
+function skippedIn({ query, field }: Asked, count: number): number {
+  const asked = Number(/^\d{1,6}$/.exec(field('skipped') ?? query('skipped') ?? '')?.[0] ?? 0);
+  const last = Math.max(count - 1, 0);
+  return Math.floor(Math.min(asked, last) / PROPOSALS_SHOWN_MAX) * PROPOSALS_SHOWN_MAX;
+}
+
+/** The chosen answers of the proposals, each with the type of its difference. */
+const answersIn = ({ field }: Asked) =>
+  Array.from({ length: PROPOSALS_SHOWN_MAX }, (_, nth) => nth).flatMap((nth) => {
+    const answer = field(answerName(nth));
+    return answer === null ? [] : [{ answer, type: field(answerTypeName(nth))?.trim() || null }];
+  });
 
 /** Does what a form asks for; the page again, with what is in the way, where it cannot be done. */
 async function tried<Done extends Awaited<ReturnType<DoForm>>>(
@@ -105,13 +127,25 @@ async function shownBook(context: PagesContext, asked: Asked, said: Said | null)
   const open = await openOf(context, asked);
   const figures = await books.figures(db, account, '0001-01-01', addDays(today, DAYS_SHOWN));
   const proposals = await desk.proposed(db, { merchantNo, currency, rules: settings.books, today });
-  const typed = { chosen: asked.fields('entry'), type: field('type') ?? '', note: field('note') ?? '' };
+  const asksAnswers = field('step') === 'accept';
+  const typed = {
+    ...{
+      chosen: asked.fields('entry'),
+      type: field('type') ?? '',
+      note: asksAnswers ? '' : (field('note') ?? ''),
+    },
+    answers: new Map(answersIn(asked).map(({ answer, type }) => [answer, type ?? ''])),
+    answersNote: field('answersNote') ?? '',
+  };
+  const skipped = skippedIn(asked, proposals.length);
   return bookPage(await withNames(context, asked.view, [merchantNo]), {
     ...{ account, said, typed, today, counts },
     figures: figures.slice(-DAYS_SHOWN).toReversed(),
     open: open.slice(0, OPEN_SHOWN_MAX),
     hasMore: open.length > OPEN_SHOWN_MAX,
-    proposals: proposals.slice(0, PROPOSALS_SHOWN_MAX),
+    proposals: proposals.slice(skipped, skipped + PROPOSALS_SHOWN_MAX),
+    proposalsCount: proposals.length,
+    skipped,
     matches: await desk.matches(db, account, MATCHES_SHOWN_MAX),
     operators: namedOperators(merchantNo, settings.access.roles),
   } satisfies BookShown);
@@ -126,6 +160,8 @@ async function openOf({ db }: PagesContext, asked: Asked): Promise<OpenEntry[]> 
 
 export const doBook: DoForm = (context, asked) => {
   const account = accountIn(asked);
+  const { books } = asked.view.texts;
+  let answers = 0;
   return tried(
     async () => {
       if (asked.field('step') === 'check') {
@@ -137,13 +173,16 @@ export const doBook: DoForm = (context, asked) => {
       let done = '';
       for (const decision of decisionsIn(asked, account)) {
         const { match } = await desk.decide(deciding, decision);
+        answers += decision.step === 'accept' ? 1 : 0;
         if (done !== 'waits') done = isWaiting(match) ? 'waits' : decision.step;
+        if (decision.step === 'undo' && match !== null && match.undoBy !== null) done = 'undoWaits';
       }
       if (done !== '') return { doneAt: `${booksAddress(account)}?done=${done}` };
-      const said = { text: asked.view.texts.books.answerMissing, isWrong: true };
+      const said = { text: books.answerMissing, isWrong: true };
       return { refusedPage: await shownBook(context, asked, said) };
     },
-    (said) => shownBook(context, asked, said),
+    // Answers before the one that is refused are matched.
+    (said) => shownBook(context, asked, { ...said, text: books.answersDone(answers) + said.text }),
   );
 };
 
@@ -151,14 +190,13 @@ const isWaiting = (match: DecidedMatch | null): boolean =>
   match !== null && match.waitsForApproval && match.rule !== 'apart';
 
 /** One, or one for each proposal that is answered. Throws `PageRefusal` for what no form of ours sends. */
-function decisionsIn({ field, fields }: Asked, { merchantNo }: Account): Decision[] {
+function decisionsIn(asked: Asked, { merchantNo }: Account): Decision[] {
+  const { field, fields } = asked;
   const step = field('step') ?? '';
   const type = field('type')?.trim() || null;
   switch (step) {
     case 'accept':
-      return Array.from({ length: PROPOSALS_SHOWN_MAX }, (_, nth) => field(answerName(nth)))
-        .filter((answer) => answer !== null)
-        .map((answer) => ({ step, merchantNo, answer, type }));
+      return answersIn(asked).map((one) => ({ step, merchantNo, ...one }));
     case 'match':
     case 'writeoff':
       return [{ step, merchantNo, entries: namedIn(fields('entry')), type }];
@@ -168,18 +206,23 @@ function decisionsIn({ field, fields }: Asked, { merchantNo }: Account): Decisio
     }
     case 'undo':
     case 'approve':
-      return [{ step, merchantNo, id: Number(/^\d{1,15}$/.exec(field('match') ?? '')?.[0] ?? 0) }];
+      return [{ step, merchantNo, id: numberIn(field('match')) ?? 0, seen: numberIn(field('seen')) }];
     default:
       throw new PageRefusal(400);
   }
 }
 
+const numberIn = (text: string | null): number | null => {
+  const [found] = /^\d{1,15}$/.exec(text ?? '') ?? [];
+  return found === undefined ? null : Number(found);
+};
+
 /** The entries of the boxes. */
 function namedIn(chosen: readonly string[]): Named {
   const entries = chosen.map((box) => {
-    const [, book, number = ''] = /^(?:own:([^:]*)|ledger):(.+)$/su.exec(box) ?? [];
-    if (number === '') throw new PageRefusal(400);
-    return { book: book ?? null, number };
+    const entry = entryOfBox(box);
+    if (entry === null) throw new PageRefusal(400);
+    return entry;
   });
   return {
     ledger: entries.flatMap(({ book, number }) => (book === null ? [number] : [])),

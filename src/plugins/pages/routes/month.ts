@@ -135,7 +135,12 @@ async function checkedMonth(
       ...{ merchantNo: merchantIn(asked), month, despite: null, step: 'check' },
       auditEvent: { by: asked.person.name, command: 'close --check', subject: '' },
     },
-    { ...options, needsApproval: closeApproval === 'required', needsMatch: settings.books.closeNeedsMatch },
+    {
+      ...options,
+      needsApproval: closeApproval === 'required',
+      needsMatch: settings.books.closeNeedsMatch,
+      logins: settings.access,
+    },
   );
 }
 
@@ -162,7 +167,17 @@ async function close(
   const { signingKey, platform } = settings;
   const needsApproval = settings.closeApproval === 'required';
   const needsMatch = settings.books.closeNeedsMatch;
-  const options = { db, objects, signingKey, zone: platform.timeZone, now, needsApproval, needsMatch };
+  const logins = settings.access;
+  const options = {
+    db,
+    objects,
+    signingKey,
+    zone: platform.timeZone,
+    now,
+    needsApproval,
+    needsMatch,
+    logins,
+  };
   const request = { merchantNo, month, despite: despite || null, auditEvent, step };
   let result: CloseResult;
   try {

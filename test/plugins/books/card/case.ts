@@ -8,7 +8,7 @@ import { minorUnitsOf } from '../../../../src/plugins/sandbox/scenario.ts';
 import type { LedgerEntry } from '../../../../src/ledger/entry.ts';
 import type { OracleRules, Piece } from './oracle.ts';
 
-const RULES: readonly MatchRule[] = ['reference', 'same-day', 'near-day', 'sum', 'tolerance'];
+const RULES: readonly MatchRule[] = ['reference', 'same-time', 'same-day', 'near-day', 'sum', 'tolerance'];
 const ZONES = ['Asia/Shanghai', 'Europe/Berlin', 'America/New_York'];
 const CURRENCIES = ['USD', 'EUR', 'USD', 'JPY', 'KWD'];
 const TYPES = ['PAYOUT', 'SETTLE', 'REFUND'];
@@ -83,6 +83,7 @@ function drawEntries(currency: string, zone: string, random: Random): BookedEntr
 }
 
 const DAY_MS = 86_400_000;
+const DAY_S = 86_400;
 
 /** What the oracle sees: the case's entries and rows, and nothing of what is true. */
 export function piecesOf({ entries, book, zone }: Case): Piece[] {
@@ -90,11 +91,13 @@ export function piecesOf({ entries, book, zone }: Case): Piece[] {
     ...entries.map(({ batchNo, currency, units, bookedMs }): Piece => ({
       ...{ side: 'ledger', number: batchNo, currency, names: [] },
       day: Date.parse(dayOf(bookedMs, zone)) / DAY_MS,
+      second: Math.floor((bookedMs + offsetMs(zone, bookedMs)) / 1_000) % DAY_S,
       units: Number(units),
     })),
     ...book.rows.map(({ number, currency, booked, amount, reference }): Piece => ({
       ...{ side: 'book', number, currency },
       day: Date.parse(booked.slice(0, 10)) / DAY_MS,
+      second: (Date.parse(`${booked.replace(' ', 'T')}Z`) / 1_000) % DAY_S,
       units: Math.round(Number(amount) * 10 ** minorUnitsOf(currency)),
       names: reference.split(/[\s,;|/()]+/),
     })),

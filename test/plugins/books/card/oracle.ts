@@ -14,6 +14,8 @@ export interface Piece {
   readonly currency: string;
   /** Days since some day. */
   readonly day: number;
+  /** Seconds from the beginning of the day; null where the day alone is known. */
+  readonly second: number | null;
   /** In minor units, a credit above zero. */
   readonly units: number;
   /** Batch numbers in the reference, of an entry of the book. */
@@ -91,10 +93,10 @@ function isExplainedOtherwise(
     readonly rules: OracleRules;
   },
 ): boolean {
-  if (rule !== 'same-day' && rule !== 'near-day') return false;
+  if (!PAIRING.includes(rule)) return false;
   const { answers, left, lonely, rules } = about;
   const paired = answers
-    .filter((answer) => answer.rule === 'same-day' || answer.rule === 'near-day')
+    .filter((answer) => PAIRING.includes(answer.rule))
     .flatMap((answer) => answer.pieces)
     .filter(({ units }) => units !== 0);
   const isNearTo = (one: Piece) => (other: Piece) => daysApart(one, other) <= rules.days;
@@ -189,7 +191,10 @@ function completes(
 const choose = (of: number, size: number): number =>
   size === 0 ? 1 : (choose(of - 1, size - 1) * of) / size;
 
-const ORDER: readonly MatchRule[] = ['reference', 'same-day', 'near-day', 'sum', 'tolerance'];
+const ORDER: readonly MatchRule[] = ['reference', 'same-time', 'same-day', 'near-day', 'sum', 'tolerance'];
+
+/** Rules that pair equal amounts. */
+const PAIRING: readonly MatchRule[] = ['same-time', 'same-day', 'near-day'];
 
 const ledgerOf = (pieces: readonly Piece[]): Piece[] => pieces.filter(({ side }) => side === 'ledger');
 const bookOf = (pieces: readonly Piece[]): Piece[] => pieces.filter(({ side }) => side === 'book');
@@ -246,6 +251,24 @@ const FINDERS: Readonly<
     (pieces: readonly Piece[], rules: OracleRules) => readonly (readonly Piece[])[]
   >
 > = {
+  /** One on each side of a second, and each other one of the amount that is near is in such a pair, too. */
+  'same-time': (pieces, rules) => {
+    const pairs = onlyPairs(
+      pieces,
+      (a, b) =>
+        isAcross(a, b) && isAlike(a, b) && a.second !== null && a.second === b.second && a.day === b.day,
+    ).filter(
+      (pair) =>
+        pieces.filter(
+          (one) => isAlike(one, pair[0]!) && one.second === pair[0]!.second && one.day === pair[0]!.day,
+        ).length === 2,
+    );
+    const paired = new Set(pairs.flat());
+    const open = pieces.filter((piece) => !paired.has(piece));
+    return pairs.filter(
+      ([one]) => !open.some((other) => isAlike(one!, other) && daysApart(one!, other) <= rules.days),
+    );
+  },
   /** One on each side of a day; none of the same amount without such a partner is near, which may have been meant as well. */
   'same-day': (pieces, rules) => {
     const pairs = onlyPairs(pieces, (a, b) => isAcross(a, b) && isAlike(a, b) && a.day === b.day);

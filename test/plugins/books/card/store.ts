@@ -9,6 +9,10 @@ const NOW = new Date('2026-05-01T00:00:00Z');
 /** `2026-03-01` and the days after it, of a day's number. */
 const dayText = (day: number): string => new Date(Date.UTC(2026, 2, 1 + day)).toISOString().slice(0, 10);
 
+/** Its time, by a clock that shows UTC. */
+const timeText = ({ day, second }: Piece): string =>
+  `${dayText(day)} ${new Date((second ?? 0) * 1_000).toISOString().slice(11, 19)}`;
+
 /** Stores the entries of both sides as reading and importing leave them. Amounts have two decimals. */
 export async function storePieces(db: Db, merchantNo: string, pieces: readonly Piece[]): Promise<void> {
   const ledger = pieces.filter(({ side }) => side === 'ledger');
@@ -19,20 +23,21 @@ export async function storePieces(db: Db, merchantNo: string, pieces: readonly P
     INSERT INTO ledger_entry (merchant_no, batch_no, currency, transaction_type, credit, debit, balance, booked_at, booked_ms,
       first_seen_at)
     SELECT ${merchantNo}, number, currency, 'PAY', CASE WHEN units >= 0 THEN units * 0.01 END,
-      CASE WHEN units < 0 THEN -units * 0.01 END, 0, day::timestamp, extract(epoch FROM day::timestamp) * 1000, ${NOW}
+      CASE WHEN units < 0 THEN -units * 0.01 END, 0, at, extract(epoch FROM at) * 1000, ${NOW}
     FROM unnest(${column(ledger, ({ number }) => number)}::text[], ${column(ledger, ({ currency }) => currency)}::text[],
-      ${column(ledger, ({ units }) => units)}::numeric[], ${column(ledger, ({ day }) => dayText(day))}::date[])
-      AS sent (number, currency, units, day)`.execute(db);
+      ${column(ledger, ({ units }) => units)}::numeric[], ${column(ledger, timeText)}::timestamp[])
+      AS sent (number, currency, units, at)`.execute(db);
   const event = await recordAuditEvent(db, { by: 'Ada', command: 'books import', subject: 'test' }, NOW);
   const { id } = await rowOf(db)<{ id: number }>`
     INSERT INTO book_import (merchant_no, book, source, content_sha256, audit_event_id, rows_read, added, changed, returned, withdrawn, unreadable)
     VALUES (${merchantNo}, 'books', 'test', '', ${event}, 0, 0, 0, 0, 0, 0) RETURNING id`;
   await sql`
-    INSERT INTO book_entry (merchant_no, book, number, currency, day, amount, reference_keys, reference, type, note, import_id)
-    SELECT ${merchantNo}, 'books', number, currency, day, units * 0.01, string_to_array(names, ' '), names, '', '', ${id}
+    INSERT INTO book_entry (merchant_no, book, number, currency, day, booked_at, amount, reference_keys, reference, type, note, import_id)
+    SELECT ${merchantNo}, 'books', number, currency, day, nullif(at, '')::timestamptz, units * 0.01, string_to_array(names, ' '), names, '', '', ${id}
     FROM unnest(${column(book, ({ number }) => number)}::text[], ${column(book, ({ currency }) => currency)}::text[],
       ${column(book, ({ units }) => units)}::numeric[], ${column(book, ({ day }) => dayText(day))}::date[],
-      ${column(book, ({ names }) => names.join(' '))}::text[]) AS sent (number, currency, units, day, names)`.execute(
+      ${column(book, (piece) => (piece.second === null ? '' : `${timeText(piece)}Z`))}::text[],
+      ${column(book, ({ names }) => names.join(' '))}::text[]) AS sent (number, currency, units, day, at, names)`.execute(
     db,
   );
   await sql`

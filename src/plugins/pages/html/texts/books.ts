@@ -32,6 +32,13 @@ export const BOOKS_EN = {
   proposalsAbout: 'No rule decides on these. Choose what belongs together; leave out what you do not know.',
   answer: (numbers: string) => `Match ${numbers}`,
   accept: 'Match the chosen answers',
+  answersNote: 'Note (optional)',
+  proposalsShown: (first: number, last: number, count: number) =>
+    `${first} to ${last} of ${count} proposals.`,
+  proposalsBefore: 'Previous proposals',
+  proposalsAfter: 'Next proposals',
+  answersDone: (count: number) =>
+    count === 0 ? '' : `${count === 1 ? '1 answer is' : `${count} answers are`} matched. `,
   answerMissing: 'No answer is chosen. Choose what belongs together.',
   unmatched: 'Unmatched entries',
   noUnmatched: 'All entries are matched.',
@@ -60,6 +67,7 @@ export const BOOKS_EN = {
   rule: 'Matched by',
   rules: {
     reference: 'reference',
+    'same-time': 'amount and time',
     'same-day': 'amount and day',
     'near-day': 'amount, near day',
     sum: 'sum',
@@ -69,6 +77,7 @@ export const BOOKS_EN = {
     apart: 'taken back',
   },
   waits: 'waits for approval',
+  undoWaits: 'to be taken back, waits for approval',
   reason: 'Reason',
   undo: 'Take back',
   undoOne: (id: number) => `Take back match ${id}`,
@@ -89,6 +98,7 @@ export const BOOKS_EN = {
     waits: 'The match waits for approval by another person. Its entries count as unmatched until then.',
     writeoff: 'The entries are written off.',
     undo: 'The match is taken back.',
+    undoWaits: 'The match was approved, so it stays until another person approves that it is taken back.',
     approve: 'The match is approved.',
     assign: 'The entries are assigned.',
   },
