@@ -17,12 +17,6 @@ import {
 } from '../../statements/formats/format.ts';
 
 const ISO_4217 = createCurrencies({});
-/** Metals, funds and tests (XAU, XXX), to which ISO gives no minor unit; but for five currencies of several countries. */
-const WITHOUT_UNIT = /^X(?!AF|CD|CG|OF|PF)/;
-
-const isoDecimals = (currency: string): number | null =>
-  WITHOUT_UNIT.test(currency) ? null : ISO_4217.minorUnits(currency);
-
 function cut(amount: string, allowed: number | null): string | null {
   const tooMany = allowed === null ? 0 : decimalsOf(amount) - allowed;
   if (tooMany <= 0) return amount;
@@ -42,7 +36,7 @@ export interface BankAmounts {
 
 export function bankAmounts(day: StatementDay, format: string): BankAmounts {
   const { currency } = day.account;
-  const allowed = isoDecimals(currency);
+  const allowed = ISO_4217.minorUnits(currency);
   const refused = (what: string): FormatTooSmall =>
     new FormatTooSmall(
       day,
