@@ -1,6 +1,7 @@
 /** Own books as the pages work on them. */
 import { Readable } from 'node:stream';
 import { unknownMerchant } from '../../cli/flags.ts';
+import { createCurrencies } from '../../ledger/money.ts';
 import { knownMerchants } from '../../store/merchants.ts';
 import type { BookFile, Deciding } from '../option.ts';
 import { importBook } from './import/import.ts';
@@ -26,6 +27,7 @@ export async function takeIn({ db, settings, now, zone, by }: Deciding, file: Bo
     ...{ mapping, source: { ...source, name }, now: () => now },
     auditEvent: { by, command: 'books import', subject: `${merchantNo} ${mapping.book}`, note: name },
     zones: { own: mapping.zone ?? zone, platform: zone },
+    currencies: createCurrencies(settings.currencies),
   });
   await matchBooks(db, { merchantNo, rules: settings.books, now });
   return `${name}: ${rowsRead} rows, ${added} added, ${changed} changed, ${withdrawn} withdrawn, ${unreadable} unreadable`;

@@ -1,10 +1,12 @@
 /**
- * Imports a merchant's own book. What the file holds is the book on the days that it covers: new entries are added, changed ones get
+ * Imports a merchant's own book. What the file holds is the book in the span of time that it covers: new entries are added, changed ones get
  * another version, and those that it does not hold any more are marked as withdrawn, all in one transaction or not at all. Rows are sent
  * in parts, and what the import has read is remembered in the database.
  */
 import { sql, type RawBuilder } from 'kysely';
+import { dayWindow } from '../../../ledger/business-day.ts';
 import type { BusinessDay } from '../../../ledger/entry.ts';
+import type { Currencies } from '../../../ledger/money.ts';
 import { UsageError } from '../../../run/verdict/exit-codes.ts';
 import { type AuditEvent, recordAuditEvent } from '../../../store/audit.ts';
 import { arrayLiteral, type Db, rowOf, rowsOf, type Trx } from '../../../store/engine/database.ts';
@@ -13,6 +15,7 @@ import { lockBooks } from '../open.ts';
 import type { Mapping } from './mapping.ts';
 import { readRows, repeated, type BookRow, type UnreadableRow } from './rows.ts';
 import type { Source } from './sources.ts';
+import { createSpan, type Span } from './span.ts';
 import { referenceKeysOf, type Zones } from './values.ts';
 
 /** So many unreadable rows are kept. More come of a mapping that does not fit. */
@@ -28,7 +31,8 @@ export interface ImportRequest {
   readonly mapping: Mapping;
   readonly source: Source;
   readonly zones: Zones;
-  /** First and last day that the file covers, where a person says so; else those of its first and last row. */
+  readonly currencies: Currencies;
+  /** First and last day of the book's zone that the file holds completely, where a person says so; else it holds from its first row to its last. */
   readonly from?: BusinessDay | undefined;
   readonly to?: BusinessDay | undefined;
   /** Finds out what the import would do, and leaves nothing. */
@@ -46,9 +50,13 @@ type Counts = typeof NONE;
 export interface ImportReport extends Readonly<Counts> {
   /** Null for a dry run. */
   readonly importId: number | null;
-  /** Days whose entries the file is taken to hold completely; null if none. */
+  /** Days of the book's zone from the first row to the last, or those that a person named; null where the file withdraws nothing. */
   readonly firstDay: BusinessDay | null;
   readonly lastDay: BusinessDay | null;
+  /** The zone of these days. */
+  readonly zone: string;
+  /** Entries of these days that the file does not name, and that lie before its first time or after its last: they stay. */
+  readonly kept: number;
   /** Unreadable rows of earlier imports that this one answers. */
   readonly answered: number;
   /** Why nothing is withdrawn, though the mapping asks for it; null if that is not so. */
@@ -65,18 +73,16 @@ export function importBook(db: Db, request: ImportRequest): Promise<ImportReport
   return request.isDryRun === true ? rehearse(db, work) : work(db);
 }
 
-type Covered = Pick<ImportReport, 'firstDay' | 'lastDay'>;
-
 /** One import of a merchant's book, and what it came to so far. */
 type Importing = Awaited<ReturnType<typeof startImport>>;
 
 async function importIn(trx: Trx, request: ImportRequest): Promise<ImportReport> {
-  const { mapping, source, signal, onProgress } = request;
+  const { mapping, source, zones, currencies, signal, onProgress } = request;
   const importing = await startImport(trx, request);
   const { id, counts, unreadable } = importing;
   let written = Promise.resolve();
   try {
-    for await (const rows of readRows(source, mapping, request.zones)) {
+    for await (const rows of readRows(source, { mapping, zones, currencies })) {
       signal?.throwIfAborted();
       await written;
       onProgress?.(counts.rowsRead);
@@ -91,17 +97,26 @@ async function importIn(trx: Trx, request: ImportRequest): Promise<ImportReport>
     throw unfit(`no row of ${source.name} can be read`, unreadable);
   // A row that does not say which entry it is may be any.
   const isNamed = unreadable.every(({ number }) => number !== null);
-  const days = [...importing.days].toSorted();
-  const [firstDay = null, lastDay = null] = [request.from ?? days[0], request.to ?? days.at(-1)];
-  const isCovering = mapping.covers === 'days' && (firstDay ?? '9') <= (lastDay ?? '');
-  const covered = isCovering && isNamed ? { firstDay, lastDay } : { firstDay: null, lastDay: null };
-  if (covered.firstDay !== null) await withdrawMissing(importing, covered);
+  const span = mapping.covers === 'days' ? importing.span.held(request) : null;
+  if (span !== null) assertZoneKnown(importing);
+  const covered = isNamed ? span : null;
+  const kept = covered === null ? 0 : await withdrawMissing(importing, covered);
   const answered = await finishImport(importing, covered);
   return {
-    ...{ importId: request.isDryRun === true ? null : id, ...counts, ...covered, answered },
-    notWithdrawn: isCovering && !isNamed ? NOT_WITHDRAWN : null,
+    ...{ importId: request.isDryRun === true ? null : id, ...counts, answered, kept, zone: zones.own },
+    ...{ firstDay: covered?.firstDay ?? null, lastDay: covered?.lastDay ?? null },
+    notWithdrawn: span !== null && !isNamed ? NOT_WITHDRAWN : null,
     firstUnreadable: unreadable.slice(0, FIRST_UNREADABLE),
   };
+}
+
+/** Days that a person names are of the book's zone; where rows say that it is another one than the platform's, the mapping has to name it. */
+function assertZoneKnown({ request, isElsewhere }: Importing): void {
+  if (!isElsewhere || (request.from === undefined && request.to === undefined)) return;
+  throw new UsageError(
+    `--from and --to name days of the book's zone, and times of ${request.source.name} have the offset of another zone than the ` +
+      "platform's. Name the book's zone in the mapping, for example `zone: Europe/London`. Nothing was stored.",
+  );
 }
 
 const unfit = (problem: string, [first]: Importing['unreadable']): UsageError =>
@@ -129,7 +144,10 @@ async function startImport(trx: Trx, request: ImportRequest) {
     merchantNo,
     book,
     counts: { ...NONE },
+    /** Of the platform's zone. */
     days: new Set<BusinessDay>(),
+    span: createSpan(request.zones.own),
+    isElsewhere: false,
     unreadable,
   };
 }
@@ -144,6 +162,8 @@ async function writeRows(importing: Importing, rows: readonly (BookRow | Unreada
     if (what === 'repeated') refused.push(repeated(entry));
     else {
       days.add(entry.day);
+      importing.span.add(entry);
+      if (entry.isElsewhere === true) importing.isElsewhere = true;
       counts[what] += 1;
     }
   }
@@ -215,18 +235,33 @@ async function takeRows(
   return taken.split(' ') as (keyof Counts)[];
 }
 
-/** Withdraws the entries of these days that no row of the import names. Throws `UsageError` where that is most of them, unasked. */
-async function withdrawMissing(importing: Importing, { firstDay, lastDay }: Covered): Promise<void> {
+/**
+ * Withdraws the entries of this span that no row of the import names. Returns how many others of its days are not named and stay. Throws
+ * `UsageError` where most would be withdrawn, unasked.
+ */
+async function withdrawMissing(importing: Importing, span: Span): Promise<number> {
   const { trx, request, merchantNo, book, id, counts } = importing;
-  // Each account day of an entry is in book_day, and leads to the index by day.
-  const isHeld = sql`book_day.merchant_no = ${merchantNo} AND book_day.day BETWEEN ${firstDay} AND ${lastDay} AND entry.book = ${book}
+  const { firstDay, lastDay } = span;
+  const { currency = null } = request.mapping;
+  const { own } = request.zones;
+  const within = (
+    beginMs: number,
+    endMs: number,
+    from: BusinessDay,
+    to: BusinessDay,
+  ) => sql`CASE WHEN entry.booked_at IS NULL
+    THEN entry.day BETWEEN ${from}::date AND ${to}::date
+    ELSE entry.booked_at BETWEEN ${new Date(beginMs).toISOString()}::timestamptz AND ${new Date(endMs).toISOString()}::timestamptz END`;
+  // Each account day of an entry is in book_day, and leads to the index by day. Days of two zones are less than two days apart.
+  const isOnDays = sql`book_day.merchant_no = ${merchantNo} AND book_day.day BETWEEN ${firstDay}::date - 2 AND ${lastDay}::date + 2
     AND (entry.merchant_no, entry.currency, entry.day) = (book_day.merchant_no, book_day.currency, book_day.day)
-    AND entry.withdrawn_import_id IS NULL`;
+    AND entry.book = ${book} AND entry.withdrawn_import_id IS NULL AND (${currency === null} OR entry.currency = ${currency})`;
+  const isHeld = sql`${isOnDays} AND ${within(span.beginMs, span.endMs, span.from, span.to)}`;
+  const isUnnamed = sql`entry.import_id <> ${id} AND NOT EXISTS (SELECT FROM book_read WHERE entry_id = entry.id)
+    AND NOT EXISTS (SELECT FROM book_unreadable AS row WHERE row.import_id = ${id} AND row.number = entry.number)`;
   const { withdrawn, held } = await rowOf(trx)<{ withdrawn: number; held: number | null }>`
     WITH gone AS (
-      UPDATE book_entry AS entry SET withdrawn_import_id = ${id} FROM book_day
-      WHERE ${isHeld} AND entry.import_id <> ${id} AND NOT EXISTS (SELECT FROM book_read WHERE entry_id = entry.id)
-        AND NOT EXISTS (SELECT FROM book_unreadable AS row WHERE row.import_id = ${id} AND row.number = entry.number)
+      UPDATE book_entry AS entry SET withdrawn_import_id = ${id} FROM book_day WHERE ${isHeld} AND ${isUnnamed}
       RETURNING entry.currency, entry.day
     ), marked AS (${markChanged(merchantNo, sql`SELECT DISTINCT currency, day FROM gone`)})
     SELECT count(*) AS withdrawn, CASE WHEN count(*) > ${WITHDRAWN_UNASKED_MAX} THEN
@@ -238,18 +273,25 @@ async function withdrawMissing(importing: Importing, { firstDay, lastDay }: Cove
       `${request.source.name} lacks ${withdrawn.toLocaleString('en')} of the ${held.toLocaleString('en')} entries that the book ${book} ` +
         `has from ${firstDay} to ${lastDay}. Nothing was stored. If the file is complete, name its days with --from and --to.`,
     );
+  const days = [dayWindow(firstDay, own).beginMs, dayWindow(lastDay, own).endMs] as const;
+  const { kept } = await rowOf(trx)<{ kept: number }>`
+    SELECT count(*) AS kept FROM book_day JOIN book_entry AS entry ON ${isOnDays}
+      AND ${within(...days, firstDay, lastDay)} WHERE ${isUnnamed}`;
+  return kept;
 }
 
 /**
  * Completes the record of the import, and marks unreadable rows of earlier ones as answered: where this import read the same content or
  * all their days again, or the entry. Returns how many.
  */
-async function finishImport(importing: Importing, { firstDay, lastDay }: Covered): Promise<number> {
+async function finishImport(importing: Importing, covered: Span | null): Promise<number> {
   const { trx, request, id, merchantNo, book } = importing;
+  const { firstDay = null, lastDay = null } = covered ?? {};
   const [firstRead = null] = [...importing.days].toSorted();
   const { rowsRead: rows_read, unchanged, ...counts } = importing.counts;
   const sha256 = request.source.sha256();
-  const startsOn = sql<string>`coalesce(${request.mapping.from ?? null}::date, least(${firstDay ?? firstRead}::date,
+  const firstHeld = (covered === null ? null : request.from) ?? firstRead;
+  const startsOn = sql<string>`coalesce(${request.mapping.from ?? null}::date, least(${firstHeld}::date,
     (SELECT starts_on FROM book_import WHERE (merchant_no, book) = (${merchantNo}, ${book}) AND id < ${id} ORDER BY id DESC LIMIT 1)))`;
   const days = { first_day: firstDay, last_day: lastDay, starts_on: startsOn };
   const figures = { content_sha256: sha256, rows_read, ...counts, ...days };

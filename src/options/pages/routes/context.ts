@@ -39,6 +39,7 @@ export interface PagesDeps {
     | 'alerts'
     | 'closeApproval'
     | 'books'
+    | 'currencies'
     | 'access'
   >;
   readonly zone: string;
