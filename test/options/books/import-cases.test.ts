@@ -444,7 +444,7 @@ describe('a workbook', () => {
       '5 the reference is a long number, ',
       '6 the number is the error #REF! of',
       '7 the reference is the error #N/A ',
-      '8 the day is ###, as its column in ',
+      '8 the day is ###, as its column in',
       '9 the amount is the error #VALUE! ',
     ]);
   });
