@@ -34,8 +34,14 @@ export interface BankAmounts {
   readonly checkFigures: (at: Places) => Promise<void>;
 }
 
+/** The code that a format of banks writes. */
+export const writtenCurrency = ({
+  account,
+  isoCurrency,
+}: Pick<StatementDay, 'account' | 'isoCurrency'>): string => isoCurrency ?? account.currency;
+
 export function bankAmounts(day: StatementDay, format: string): BankAmounts {
-  const { currency } = day.account;
+  const currency = writtenCurrency(day);
   const allowed = ISO_4217.minorUnits(currency);
   const refused = (what: string): FormatTooSmall =>
     new FormatTooSmall(
@@ -95,9 +101,12 @@ export function notesOf({
   published,
   since,
   month,
-}: Pick<StatementDay, 'published' | 'since' | 'month'>): string[] {
+  account,
+  isoCurrency,
+}: Pick<StatementDay, 'published' | 'since' | 'month' | 'account' | 'isoCurrency'>): string[] {
   const { figures, unreadable, revision } = published;
-  const name = `daybook ${month === undefined ? `revision ${revision}` : monthText(month)}`;
+  const head = `daybook ${month === undefined ? `revision ${revision}` : monthText(month)}`;
+  const name = isoCurrency === undefined ? head : `${head}, ${account.currency} is written as ${isoCurrency}`;
   const { verdict, breakCount, breaksAfter, restarted, otherClosings } = figures;
   const missing = missingIn(figures);
   if (since !== undefined)

@@ -40,6 +40,7 @@ export interface PagesDeps {
     | 'closeApproval'
     | 'books'
     | 'currencies'
+    | 'bankCurrencies'
     | 'access'
   >;
   readonly zone: string;
