@@ -425,6 +425,41 @@ describe('a workbook', () => {
     ]);
   });
 
+  test('a formula whose result is not stored is not an empty cell', async () => {
+    const formula = (text: string, result?: string | number) => ({
+      formula: text,
+      ...(result !== undefined && { formulaResult: result }),
+    });
+    const file = await writeXlsx({
+      sheets: [
+        {
+          name: 'Other & one',
+          rows: [['x']],
+          cells: new Map([['1,0', formula('A1')]]),
+        },
+        {
+          name: 'Book',
+          rows: [
+            ['Order', 'Date', 'Amount', 'Batch'],
+            ['1', DAY, 1, null],
+            ['2', DAY, null, 'B2'],
+            ['3', DAY, null, 'B3'],
+            ['4', DAY, 4, 'B4'],
+          ],
+          cells: new Map([
+            ['1,3', formula('A2&"x"')],
+            ['2,2', formula('1+1')],
+            ['3,2', formula('1+2', 3)],
+          ]),
+        },
+      ],
+    });
+    expect(await imported(`sheet: Book\n${MAP}`, file)).toMatchObject({ code: 3 });
+    expect(await amounts()).toEqual(['3 3', '4 4']);
+    const unsolved = 'is a formula without a stored result: open the file in a spreadsheet, and save it.';
+    expect(await reasons()).toEqual([`2 the reference ${unsolved}`, `3 the amount ${unsolved}`]);
+  });
+
   test('nor is it one in a CSV that a spreadsheet saved, nor are its errors', async () => {
     const csv = `Order,Date,Amount,Batch
 1.23457E+15,2026-03-30,1,

@@ -11,8 +11,9 @@ import { UsageError } from '../../../run/verdict/exit-codes.ts';
 import { csvRows, withLineEnds } from '../../../statements/formats/csv-reader.ts';
 import { UnreadableRows } from '../../../statements/formats/format.ts';
 import { assertProtected } from '../../../store/engine/connection.ts';
+import { cellName, unsolvedFormulas } from './formulas.ts';
 import type { Mapping } from './mapping.ts';
-import { workbookNumber } from './values.ts';
+import { NO_RESULT, workbookNumber } from './values.ts';
 
 /** Rows that are handed on together, at least. */
 const BATCH_ROWS = 4_000;
@@ -130,8 +131,13 @@ async function* workbookRows(name: string, bytes: Bytes, { sheet, dates }: Mappi
   const file = await buffer(bytes);
   const isTimed = dates?.includes('mm') === true;
   try {
-    for await (const { index, values } of streamXlsxRows(file, sheet === undefined ? {} : { sheet }))
-      yield [{ line: index + 1, cells: values.map((value) => cellText(value, isTimed)) }];
+    const unsolved = await unsolvedFormulas(file, sheet);
+    for await (const { index, values } of streamXlsxRows(file, sheet === undefined ? {} : { sheet })) {
+      const cells = values.map((value, column) =>
+        value === null && unsolved.has(cellName(index, column)) ? NO_RESULT : cellText(value, isTimed),
+      );
+      yield [{ line: index + 1, cells }];
+    }
   } catch (error) {
     throw new UsageError(`${name} cannot be read as a workbook: ${messageOf(error)}. Nothing was stored.`);
   }
