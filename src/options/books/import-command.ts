@@ -54,7 +54,7 @@ Examples:
   gunzip -c orders.csv.gz | daybook books import - --map orders.yaml`;
 
 const ANSWERED = `
-A later import of the book answers a row: if it reads the entry, or all days of the row’s import, or the same file with another mapping.`;
+A later import of the book answers a row: if it reads the entry, or all the time of the row’s import, or the same file with another mapping.`;
 
 export function addImportCommands(books: Command): void {
   withBy(books.command('import'))

@@ -152,6 +152,16 @@ describe('a file withdraws only within the span of time that it holds', () => {
     expect(await numbers()).toEqual(['D1', 'D4', 'D5', 'D6']);
   });
 
+  test('a row of the morning that cannot be read is not answered by the afternoon, but by the morning', async () => {
+    const morning = ['A1,2026-03-31 08:00:00', 'A3,2026-03-31 12:00:00'];
+    await imported(LONDON, `${file(...morning)}A2,2026-03-31 10:00:00,x\n`);
+    const afternoon = await imported(LONDON, file('A4,2026-03-31 13:00:00', 'A5,2026-03-31 18:00:00'));
+    expect(afternoon.stdout).not.toContain('answered');
+    expect((await imported(LONDON, file(...morning))).stdout).toContain(
+      '1 unreadable row of earlier imports is answered',
+    );
+  });
+
   test('a file of one currency leaves the entries of others', async () => {
     await imported(LONDON, file('E1,2026-03-01', 'E2,2026-03-02'));
     await imported(LONDON.replace('EUR', 'USD'), file('U1,2026-03-01', 'U2,2026-03-02'));
@@ -241,6 +251,44 @@ Balance at the start,,,"+0,00"
       await imported(`currency: EUR\n${columnsOf()}`, DIRECTION.replace('Debit\n', 'Sale\n')),
     ).toMatchObject({ code: 0 });
   });
+
+  test.each([
+    ['S', 'H'],
+    ['D', 'K'],
+    ['Af', 'Bij'],
+    ['DBIT', 'CRDT'],
+  ])(
+    '%s and %s beside amounts without a sign are found, too, and read once they are named',
+    async (debit, credit) => {
+      const rows = DIRECTION.replace(/Debit$/m, debit).replace(/Credit$/m, credit);
+      expect((await imported(`currency: EUR\n${columnsOf()}`, rows)).code).toBe(2);
+      const words = `direction: {debit: ${debit}, credit: ${credit}}`;
+      expect(
+        (await imported(`currency: EUR\n${words}\n${columnsOf(', direction: Debit/credit')}`, rows)).code,
+      ).toBe(0);
+      expect(await amounts()).toEqual(['1 -41.20', '2 1260.00']);
+    },
+  );
+
+  test('a plus or minus in a column of its own is a direction like any other', async () => {
+    const words = 'direction: {debit: "-", credit: "+"}';
+    const rows = DIRECTION.replace(/Debit$/m, '-').replace(/Credit$/m, '+');
+    expect(
+      (await imported(`currency: EUR\n${words}\n${columnsOf(', direction: Debit/credit')}`, rows)).code,
+    ).toBe(0);
+    expect(await amounts()).toEqual(['1 -41.20', '2 1260.00']);
+  });
+
+  test.each(['--21.78', '50.90Cr', '50.90 DR', '+-5', '5-+', '\u201321.78'])(
+    '%s has no sign that is known',
+    async (given) => {
+      await imported(
+        `currency: EUR\n${columnsOf()}`,
+        `Id,Date,Amount\n1,2026-03-01,${given}\n2,2026-03-01,5\n`,
+      );
+      expect([await amounts(), await reasons()]).toEqual([['2 5'], ['2 the amount is no amount.']]);
+    },
+  );
 
   test('what is wrong with the keys of the direction is said', async () => {
     const problems = async (map: string) => (await imported(map, DIRECTION)).stderr;
@@ -458,6 +506,12 @@ describe('a workbook', () => {
     expect(await amounts()).toEqual(['3 3', '4 4']);
     const unsolved = 'is a formula without a stored result: open the file in a spreadsheet, and save it.';
     expect(await reasons()).toEqual([`2 the reference ${unsolved}`, `3 the amount ${unsolved}`]);
+  });
+
+  test('a CSV may tell a spreadsheet that a cell is text; its content is the number', async () => {
+    const csv = `Order,Date,Amount,Batch\n="00123",2026-03-30,="1.50",="B1"\n"=""0012""",2026-03-30,2,\n=A1,2026-03-30,3,\n`;
+    expect(await imported(MAP, csv)).toMatchObject({ code: 0 });
+    expect(await amounts()).toEqual(['0012 2', '00123 1.50', '=A1 3']);
   });
 
   test('nor is it one in a CSV that a spreadsheet saved, nor are its errors', async () => {

@@ -282,7 +282,7 @@ async function withdrawMissing(importing: Importing, span: Span): Promise<number
 
 /**
  * Completes the record of the import, and marks unreadable rows of earlier ones as answered: where this import read the same content or
- * all their days again, or the entry. Returns how many.
+ * all their time again, or the entry. Returns how many.
  */
 async function finishImport(importing: Importing, covered: Span | null): Promise<number> {
   const { trx, request, id, merchantNo, book } = importing;
@@ -293,14 +293,22 @@ async function finishImport(importing: Importing, covered: Span | null): Promise
   const firstHeld = (covered === null ? null : request.from) ?? firstRead;
   const startsOn = sql<string>`coalesce(${request.mapping.from ?? null}::date, least(${firstHeld}::date,
     (SELECT starts_on FROM book_import WHERE (merchant_no, book) = (${merchantNo}, ${book}) AND id < ${id} ORDER BY id DESC LIMIT 1)))`;
-  const days = { first_day: firstDay, last_day: lastDay, starts_on: startsOn };
+  const [heldFrom, heldTo] =
+    covered === null ? [null, null] : [covered.beginMs, covered.endMs].map((ms) => new Date(ms));
+  const days = {
+    first_day: firstDay,
+    last_day: lastDay,
+    starts_on: startsOn,
+    held_from: heldFrom,
+    held_to: heldTo,
+  };
   const figures = { content_sha256: sha256, rows_read, ...counts, ...days };
   await trx.updateTable('book_import').set(figures).where('id', '=', id).execute();
   const answered = await rowsOf(trx)`
     UPDATE book_unreadable AS row SET answered_import_id = ${id} FROM book_import AS earlier
     WHERE row.import_id = earlier.id AND row.answered_import_id IS NULL AND earlier.id < ${id}
       AND (earlier.merchant_no, earlier.book) = (${merchantNo}, ${book})
-      AND (earlier.content_sha256 = ${sha256} OR earlier.first_day >= ${firstDay} AND earlier.last_day <= ${lastDay} OR EXISTS (
+      AND (earlier.content_sha256 = ${sha256} OR earlier.held_from >= ${heldFrom}::timestamptz AND earlier.held_to <= ${heldTo}::timestamptz OR EXISTS (
         SELECT FROM book_entry AS entry WHERE (entry.merchant_no, entry.book, entry.number) = (earlier.merchant_no, earlier.book, row.number)
           AND ${isRead(importing)}))
     RETURNING row.line`;

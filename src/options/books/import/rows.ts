@@ -80,22 +80,24 @@ type Cells = SourceRow['cells'];
 /** Columns whose cells are kept as they are, whatever a spreadsheet made of them. */
 const FREE: readonly ColumnName[] = ['type', 'text'];
 
+/** `="00123"` is how a CSV tells a spreadsheet that a cell is text. */
+const SAID_TEXT = /^="([^"]*)"$/;
+const cellIn = (cells: Cells, place: number): string => {
+  const cell = cells[place]?.trim() ?? '';
+  return cell.startsWith('=') ? (SAID_TEXT.exec(cell)?.[1]?.trim() ?? cell) : cell;
+};
+
 /** Returns what gives the text of a column's cells. It throws `CellUnreadable` where a spreadsheet has damaged one. */
-function textReader(placesOf: Partial<Record<ColumnName, readonly number[]>>) {
-  const joined = (cells: Cells, column: ColumnName, join = ' '): string => {
-    const places = placesOf[column] ?? [];
-    if (places.length === 1) return cells[places[0]!]?.trim() ?? '';
-    const parts = places.map((place) => cells[place]?.trim() ?? '');
-    return parts.filter((part) => part !== '').join(join);
-  };
-  return (cells: Cells, column: ColumnName, join?: string): string => {
-    for (const place of FREE.includes(column) ? [] : (placesOf[column] ?? [])) {
-      const damage = damageOf(cells[place]?.trim() ?? '');
+const textReader =
+  (placesOf: Partial<Record<ColumnName, readonly number[]>>) =>
+  (cells: Cells, column: ColumnName, join = ' '): string => {
+    const parts = (placesOf[column] ?? []).map((place) => cellIn(cells, place));
+    for (const part of FREE.includes(column) ? [] : parts) {
+      const damage = damageOf(part);
       if (damage !== null) throw new CellUnreadable(`the ${column === 'booked' ? 'day' : column} ${damage}`);
     }
-    return joined(cells, column, join);
+    return parts.filter((part) => part !== '').join(join);
   };
-}
 
 /** Returns what reads the rows below `heads`, the names of the columns, and what is in doubt once all are read. */
 function rowReader(heads: Cells, name: string, { mapping, zones, currencies }: Reading) {

@@ -11,11 +11,11 @@ const SIDES = ['debit', 'credit'] as const;
 
 /** Words of a column that says the direction, as banks and programs write them. */
 const WORDS: Readonly<Record<Side, readonly string[]>> = {
-  debit: ['debit', 'debits', 'dbit', 'dr', 'dr.', 'db', 'd'],
-  credit: ['credit', 'credits', 'crdt', 'cr', 'cr.', 'c'],
+  debit: ['debit', 'debits', 'dbit', 'dr', 'dr.', 'db', 'd', 'debet', 'soll', 's', 'af'],
+  credit: ['credit', 'credits', 'crdt', 'cr', 'cr.', 'c', 'kredit', 'k', 'haben', 'h', 'bij'],
 };
 /** A word that nothing else is abbreviated to. */
-const CLEAR = ['debit', 'debits', 'dbit'];
+const CLEAR = ['debit', 'debits', 'dbit', 'debet', 'soll'];
 
 const wordIn = (cell: string): string => cell.trim().toLowerCase();
 
