@@ -1,4 +1,4 @@
-/** Amounts of an own book in their currency: with its sign or code beside them, and never with more decimals than it has. */
+/** Amounts of an own book in their currency: with its sign or code next to them, and never with more decimals than it has. */
 import type { Currencies } from '../../../ledger/money.ts';
 import { canonicalAmount } from '../../../ledger/money.ts';
 import type { Mapping } from './mapping.ts';
@@ -45,7 +45,7 @@ const SIGNS: Readonly<Record<string, string>> = {
   ...{ R: 'ZAR', 'S/': 'PEN', 'Fr.': 'CHF', SFr: 'CHF' },
 };
 
-/** What may stand beside an amount of the currency, longer ones first. */
+/** What may stand next to an amount of the currency, longer ones first. */
 function signsOf(currency: string): readonly string[] {
   const own = Object.entries(SIGNS).flatMap(([sign, codes]) =>
     codes.split(' ').includes(currency) ? [sign] : [],

@@ -38,13 +38,13 @@ function formulaSearch() {
   const take = (piece: string): void => {
     const text = rest + piece;
     const cut = text.lastIndexOf('<');
-    const whole = cut === -1 ? '' : text.slice(0, cut);
+    const complete = cut === -1 ? '' : text.slice(0, cut);
     rest = cut === -1 ? text : text.slice(cut);
     // What stands behind a tag, up to the next one.
-    for (const match of whole.matchAll(TAG)) {
+    for (const match of complete.matchAll(TAG)) {
       const at = match.index + match[0].length;
-      const next = whole.indexOf('<', at);
-      see(match, whole.slice(at, next === -1 ? undefined : next).trim());
+      const next = complete.indexOf('<', at);
+      see(match, complete.slice(at, next === -1 ? undefined : next).trim());
     }
   };
   return { take, found };

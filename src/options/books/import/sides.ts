@@ -56,7 +56,7 @@ interface Candidate {
 }
 
 /**
- * Looks for a column that says the direction though the mapping does not name it: all its cells are words for debit and credit, and
+ * Searches for a column that says the direction though the mapping does not name it: all its cells are words for debit and credit, and
  * amounts of debits are above zero.
  */
 export function createDirectionSearch(mapping: Mapping, heads: readonly string[]) {

@@ -2,7 +2,6 @@
 import { dayOf, instantsOf, isDay } from '../../../ledger/business-day.ts';
 import { isWithinDigits, plainDecimal } from '../../../ledger/money.ts';
 import type { BusinessDay } from '../../../ledger/entry.ts';
-import type { Mapping } from './mapping.ts';
 
 /** Most parts of a reference that are kept; the others cannot name an entry of the ledger. */
 const KEYS_MAX = 50;
@@ -136,9 +135,17 @@ export interface Moment {
   readonly isElsewhere?: true;
 }
 
+/** What a mapping says of days and times. */
+export interface MomentForm {
+  readonly dates?: string | undefined;
+  readonly format: string;
+  /** The book's zone, where the mapping names it. */
+  readonly zone?: string | undefined;
+}
+
 /** Returns what reads a day or a time; null for a text that is neither, or that the calendar or the zone's clock does not have. */
 export function momentReader(
-  { dates, format, zone }: Pick<Mapping, 'dates' | 'format' | 'zone'>,
+  { dates, format, zone }: MomentForm,
   { own, platform }: Zones,
 ): (text: string) => Moment | null {
   const form = dates === undefined ? [] : [datePattern(dates)!];
