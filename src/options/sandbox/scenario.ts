@@ -64,7 +64,10 @@ const ENTRIES_MAX = 10_000_000;
 const scenarioFields = z.strictObject({
   seed: z.int().min(0).default(1),
   /** Zone of busiDate. */
-  timeZone: z.string().refine(isTimeZone, { error: ({ input }) => zoneProblem(String(input)) }).default('Asia/Shanghai'),
+  timeZone: z
+    .string()
+    .refine(isTimeZone, { error: ({ input }) => zoneProblem(String(input)) })
+    .default('Asia/Shanghai'),
   from: day,
   to: day,
   entriesPerDay: z.int().min(0).max(2_000_000).default(40),
