@@ -1,5 +1,6 @@
 /** One import of an own book as a process: the file, its mapping and the database on stdin, figures as a line of JSON. */
 import { keepHeapSmall } from '../src/cli/heap.ts';
+import { createCurrencies } from '../src/ledger/money.ts';
 import { importBook } from '../src/plugins/books/import/import.ts';
 import { readMapping } from '../src/plugins/books/import/mapping.ts';
 import { openSource } from '../src/plugins/books/import/sources.ts';
@@ -26,6 +27,7 @@ const { db, close } = await openDatabase({ databaseUrl, dataDir: '' });
 const started = performance.now();
 const { added, changed } = await importBook(db, {
   ...{ mapping, from: undefined, to: undefined, isDryRun: false, zones: { own: 'UTC', platform: 'UTC' } },
+  currencies: createCurrencies({}),
   source: openSource(mapping, { path, env: {}, stdin: process.stdin, isInsecureAllowed: false }),
   auditEvent: { by: 'bench', command: 'books import', subject: mapping.merchant },
   ...{ now: () => new Date(), signal: new AbortController().signal, onProgress: () => undefined },

@@ -134,6 +134,8 @@ const OTHER_FORMAT_MEANINGS = (path: string): Meanings => ({
   [`${path}.otherFormats[].file`]: 'name of its file, in the same folder',
   [`${path}.otherFormats[].sha256`]: 'SHA-256 of the file, in hex',
   [`${path}.otherFormats[].bytes`]: 'size of the file',
+  [`${path}.otherFormats[].isoCurrency`]:
+    'the code that the file has for the currency, if it is another one (`DAYBOOK_BANK_CURRENCIES`)',
 });
 
 const REVISION_MEANINGS = (path: string, of: string): Meanings => ({

@@ -294,6 +294,8 @@ export const formatSections = (): string[] => [
     'each such day with the reason. The command says so too, and ends with 3; with `--json` they are in `asCsv`.',
   'Nothing is rounded. Both formats of a bank forbid more decimals than a currency has, and importers refuse or round them: a day ' +
     'with an amount of 10.005 USD does not fit. Zeros that are too many are cut: 10.500 USD is 10.50. ISO 4217 does not list ' +
-    'some codes (CNH) and gives others no number of decimals (XAU): their amounts keep the decimals they have, in camt.053 up to 5.',
+    'some codes (CNH) and gives others no number of decimals (XAU): their amounts keep the decimals they have, in camt.053 up to 5. ' +
+    'Importers that know ISO 4217 alone refuse such a code: `DAYBOOK_BANK_CURRENCIES` names the one that camt.053 and MT940 write ' +
+    'instead, for example CNY for CNH. The account keeps its own name, and a note in the file says what is written as what.',
   table(['format', 'holds', 'memory'], LIMITS),
 ];

@@ -6,7 +6,7 @@ import { bytesOf } from '../objects/object-store.ts';
 import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
 import { changesBetween, monthChanges, zippedChanges, type DayChanges } from '../months/changes-since.ts';
 import { formatNote, inFormat } from '../statements/fetch.ts';
-import { MONTH_FORMATS, SPREADSHEET, STATEMENT_FORMATS } from '../statements/formats/all.ts';
+import { formatWith, MONTH_FORMATS, SPREADSHEET, STATEMENT_FORMATS } from '../statements/formats/all.ts';
 import { CSV } from '../statements/formats/csv.ts';
 import type { StatementFormat } from '../statements/formats/format.ts';
 import {
@@ -30,7 +30,15 @@ import {
   type StatementRow,
 } from '../store/statements/statements.ts';
 import { manifestOfDay, type ManifestRow } from '../store/statements/stored-files.ts';
-import { answer, auditEventOf, collect, withBy, type CommandOutput, type StoreWork } from './context.ts';
+import {
+  answer,
+  auditEventOf,
+  offlineSettings,
+  collect,
+  withBy,
+  type CommandOutput,
+  type StoreWork,
+} from './context.ts';
 import { download } from './download.ts';
 import { currenciesOf, currencyFlag, dayFlag, merchantsOf, monthFlag } from './flags.ts';
 import { counted, lines } from './output/text.ts';
@@ -103,10 +111,10 @@ interface GetFlags {
 }
 
 /** `--for-spreadsheet` is an older name of one format. Throws `UsageError` for one that only months have. */
-function formatOf({ format: name, forSpreadsheet, month, since }: GetFlags): StatementFormat {
+function formatOf({ format: name, forSpreadsheet, month, since }: GetFlags, self: Command): StatementFormat {
   if (forSpreadsheet === true) return SPREADSHEET;
   const format = STATEMENT_FORMATS.find((one) => one.name === name);
-  if (format !== undefined) return format;
+  if (format !== undefined) return formatWith(format, offlineSettings(self).bankCurrencies);
   if (month === undefined) throw new UsageError(`a ${name} is of a month: give --month YYYY-MM.`);
   throw new UsageError(
     `changes${since === undefined ? '' : ` since ${since}`} cannot be written as ${name}.`,
@@ -116,7 +124,7 @@ function formatOf({ format: name, forSpreadsheet, month, since }: GetFlags): Sta
 /** Downloads one statement. Throws `UsageError` if there is none, `StatementDamaged`, `FormatTooSmall`. */
 function getDay(flags: GetFlags, self: Command): Promise<void> {
   const { day, merchant, currency } = oneStatement(flags);
-  const format = formatOf(flags);
+  const format = formatOf(flags, self);
   if (flags.since !== undefined) assertHoldsChanges(format);
   return answer(self, async ({ db, objects, now }) => {
     const asked = { merchant, currency, day, revision: flags.revision };
@@ -228,7 +236,7 @@ async function getMonthChanges(flags: GetFlags, since: string, month: Month, sel
     throw new UsageError('a close is of one merchant: say which with --merchant NO.');
   if (flags.revision !== undefined)
     throw new UsageError('--month takes current revisions: leave --revision out.');
-  const format = formatOf(flags);
+  const format = formatOf(flags, self);
   assertHoldsChanges(format);
   const currencies = currenciesOf(flags);
   await answer(self, async ({ db, objects, now }) => {
@@ -294,7 +302,7 @@ async function getMonth(flags: GetFlags, month: Month, self: Command): Promise<v
       throw new UsageError(`a ${workbook.name} is of one merchant: say which with --merchant NO.`);
     return getWorkbook(flags, { merchantNo, month, currencies }, workbook, self);
   }
-  const format = formatOf(flags);
+  const format = formatOf(flags, self);
   const isOne = merchantNo !== undefined && others.length === 0 && currencies?.length === 1;
   if (isOne && format.holdsMonth && self.getOptionValueSource('format') === 'cli' && !isZip(flags))
     return getAccountMonth(flags, { merchantNo, month, currencies }, format, self);

@@ -4,6 +4,7 @@ import { tzOffset } from '@date-fns/tz';
 import { utc } from '@date-fns/utc';
 import { eachDayOfInterval } from 'date-fns/eachDayOfInterval';
 import type { BusinessDay, Window } from './entry.ts';
+import { placesMeant } from './zone-names.ts';
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
@@ -73,8 +74,9 @@ export const daysFromTo = (from: BusinessDay, to: BusinessDay): BusinessDay[] =>
         dayText(day.getTime()),
       );
 
-/** Whether `name` is an IANA time zone this machine knows. */
+/** Whether `name` is an IANA time zone this machine knows, and no abbreviation: in China CST is not what it is in Chicago. */
 export function isTimeZone(name: string): boolean {
+  if (placesMeant(name).length > 0) return false;
   try {
     new Intl.DateTimeFormat('en', { timeZone: name });
     return /^[A-Za-z]/.test(name);

@@ -15,18 +15,40 @@ const EXPANDED_DIGITS_MAX = INTEGER_DIGITS_MAX + DECIMALS_MAX;
 export const CURRENCY_CODE = /^[A-Z]{3}$/;
 
 export interface Currencies {
-  /** The minor units of a currency (ISO 4217), or null if the code is not known. */
+  /** The minor units of a currency (ISO 4217), or null if it has none, as gold, or if the code is not known. */
   readonly minorUnits: (code: string) => number | null;
+  /** Whether the code is on a list, though it may have no minor units. */
+  readonly isKnown: (code: string) => boolean;
 }
+
+/** Codes of ISO 4217 that the package lacks: the Caribbean guilder and the Arab accounting dinar. */
+const NEWER = { XCG: 2, XAD: 2 };
+/** Metals, units of account and tests, to which ISO 4217 gives no minor unit. */
+const WITHOUT_UNIT = [
+  'XAG',
+  'XAU',
+  'XBA',
+  'XBB',
+  'XBC',
+  'XBD',
+  'XDR',
+  'XPD',
+  'XPT',
+  'XSU',
+  'XTS',
+  'XUA',
+  'XXX',
+];
 
 /**
  * Currencies of ISO 4217, plus codes in use that ISO does not have. `extra` maps a code to its minor units: `{ CNH: 2
  * }`.
  */
 export function createCurrencies(extra: Readonly<Record<string, number>>): Currencies {
-  const units = new Map(isoCurrencies.map(({ code, digits }) => [code, digits]));
-  for (const [code, digits] of Object.entries(extra)) units.set(code, digits);
-  return { minorUnits: (code) => units.get(code) ?? null };
+  const units = new Map<string, number | null>(isoCurrencies.map(({ code, digits }) => [code, digits]));
+  for (const code of WITHOUT_UNIT) units.set(code, null);
+  for (const [code, digits] of Object.entries({ ...NEWER, ...extra })) units.set(code, digits);
+  return { minorUnits: (code) => units.get(code) ?? null, isKnown: (code) => units.has(code) };
 }
 
 const PLAIN = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/;

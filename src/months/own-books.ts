@@ -24,6 +24,7 @@ export interface Deciding {
   readonly settings: {
     readonly books: MatchRules & { readonly approvalAbove: ReadonlyMap<string, string> };
     readonly access: Pick<SettingsWithoutPlatform['access'], 'roles'> & LoginWays;
+    readonly currencies: SettingsWithoutPlatform['currencies'];
   };
   readonly now: Date;
   readonly zone: string;

@@ -5,6 +5,7 @@ import type { LedgerEntry, Window } from '../ledger/entry.ts';
 import {
   CURRENCY_CODE,
   canonicalAmount,
+  createCurrencies,
   DECIMALS_MAX,
   isWithinDigits,
   INTEGER_DIGITS_MAX,
@@ -97,12 +98,16 @@ function currencyOf(fields: Fields, { notices }: EntryReading): string {
   return code;
 }
 
+/** Commas that can only group thousands; in a currency without decimals every comma between groups of three does. */
+const GROUPED = /^-?[1-9]\d{0,2}(?:(?:,\d{3})+\.\d+|(?:,\d{3}){2,})$/;
+const GROUPED_UNITS = /^-?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?$/;
+
 /**
  * The digits of an amount sent as text. A point is its decimal sign. Commas are taken out where they can only group
- * thousands, as in `1,234.50` and `1,234,567`; `1,234` and `12,50` stay as they are, and are no number.
+ * thousands, as in `1,234.50` and `1,234,567`; `1,234` and `12,50` stay as they are, and are no number. Of JPY, `1,234` is 1234.
  */
-const ungrouped = (text: string): string =>
-  /^-?[1-9]\d{0,2}(?:(?:,\d{3})+\.\d+|(?:,\d{3}){2,})$/.test(text) ? text.replaceAll(',', '') : text;
+const ungrouped = (text: string, minorUnits: number | null): string =>
+  (minorUnits === 0 ? GROUPED_UNITS : GROUPED).test(text) ? text.replaceAll(',', '') : text;
 
 /** An amount in canonical form; null if the field is null, missing or empty. */
 function amountOf(
@@ -119,8 +124,8 @@ function amountOf(
     reading.notices.push(`${field} sent as empty text instead of null`);
     return null;
   }
-  const plain = sent ?? ungrouped(value);
   const minorUnits = reading.currencies.minorUnits(currency);
+  const plain = sent ?? ungrouped(value, minorUnits);
   const canonical = canonicalAmount(plain, minorUnits);
   if (canonical === null || !isWithinDigits(canonical.amount)) {
     throw new Unreadable(
@@ -218,8 +223,7 @@ function readFields(fields: Fields, batchNo: string, reading: EntryReading): Led
     throw new Unreadable(`${credit === null ? 'outAmount' : 'inAmount'} is negative`);
   }
   if (balance === null) throw new Unreadable('vailAmount is missing');
-  if (reading.currencies.minorUnits(currency) === null)
-    reading.notices.push(`currency ${currency} is on no list`);
+  if (!reading.currencies.isKnown(currency)) reading.notices.push(`currency ${currency} is on no list`);
   return { batchNo, currency, transactionType, credit, debit, balance, ...booking };
 }
 
@@ -242,6 +246,7 @@ export function readLedgerEntry(element: unknown, reading: EntryReading): EntryO
   }
 }
 
+const ISO_4217 = createCurrencies({});
 const NOTHING: QuarantinedReading = { currency: null, nets: [] };
 
 /**
@@ -253,12 +258,10 @@ export function readQuarantined(raw: string): QuarantinedReading {
   const json = parsed(raw);
   if (json === null || typeof json.value !== 'object' || json.value === null) return NOTHING;
   const { currency, inAmount, outAmount } = json.value as Readonly<Record<string, unknown>>;
-  const credit = quarantinedAmountOf(inAmount, json);
-  const debit = quarantinedAmountOf(outAmount, json);
-  return {
-    currency: codeOf(currency),
-    nets: netsOf(credit, debit),
-  };
+  const code = codeOf(currency);
+  const minorUnits = code === null ? null : ISO_4217.minorUnits(code);
+  const [credit, debit] = [inAmount, outAmount].map((one) => quarantinedAmountOf(one, json, minorUnits));
+  return { currency: code, nets: netsOf(credit ?? null, debit ?? null) };
 }
 
 function netsOf(credit: string | null, debit: string | null): string[] {
@@ -285,8 +288,12 @@ function parsed(raw: string): ExactJson | null {
 }
 
 /** The amount, if it is a number or a text that reads as one. */
-function quarantinedAmountOf(value: unknown, { digitsOf }: ExactJson): string | null {
+function quarantinedAmountOf(
+  value: unknown,
+  { digitsOf }: ExactJson,
+  minorUnits: number | null,
+): string | null {
   if (typeof value !== 'string') return null;
-  const canonical = canonicalAmount(digitsOf(value) ?? ungrouped(value), null);
+  const canonical = canonicalAmount(digitsOf(value) ?? ungrouped(value, minorUnits), null);
   return canonical !== null && isWithinDigits(canonical.amount) ? canonical.amount : null;
 }

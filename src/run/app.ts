@@ -184,7 +184,7 @@ export function runDeps(
     zone: settings.platform.timeZone,
     timeZoneTrusted: settings.platform.timeZoneProof === 'trusted',
     settleDelayMs: settings.settleDelayS * 1_000,
-    formats: publishedFormats(settings.statementFormats),
+    formats: publishedFormats(settings.statementFormats, settings.bankCurrencies),
     ...(app.alerts && { alerts: app.alerts }),
     ...(app.observer && { observer: app.observer }),
   };

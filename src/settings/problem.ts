@@ -21,10 +21,13 @@ export class SettingsInvalid extends ExpectedError {
   readonly exitCode = EXIT.usage;
   readonly problems: readonly SettingsProblem[];
 
-  constructor(problems: readonly SettingsProblem[]) {
-    const count = problems.length === 1 ? '1 setting is' : `${problems.length} settings are`;
-    super([`${count} invalid; nothing was started.`, ...problems.map(sentence)].join('\n'));
-    this.problems = problems;
+  /** One setting may have several problems; the same one is said once. */
+  constructor(given: readonly SettingsProblem[]) {
+    const sentences = new Map(given.map((problem) => [sentence(problem), problem]));
+    const settings = new Set(given.map(({ key }) => key)).size;
+    const count = settings === 1 ? '1 setting is' : `${settings} settings are`;
+    super([`${count} invalid; nothing was started.`, ...sentences.keys()].join('\n'));
+    this.problems = [...sentences.values()];
   }
 }
 

@@ -133,6 +133,7 @@ export const settingsSchema = z.strictObject({
       .meta(notes(PUBLISHABLE.join(','))),
     /** `required`: one person prepares the close of a month, and another one approves it. */
     closeApproval: value.oneOf(['none', 'required']).default('none').meta(notes('required')),
+    bankCurrencies: list.bankCurrencies().default({}).meta(notes('{"CNH":"CNY"}')),
     currencies: list.currencyUnits().default({}).meta(notes('{"CNH":2}')),
     scheduleNightly: value.jobTimes().default('30 1 * * *').meta(notes('30 1 * * *')),
     scheduleResweep: value.jobTimes().default('30 13 * * *').meta(notes('30 13 * * *')),

@@ -103,7 +103,7 @@ export const AS_GIVEN = [
   ...(['settleDelayS', 'merchantsAtOnce', 'resweepDays', 'resweepDaysMax', 'lateSweepDays'] as const),
   ...(['clockToleranceS', 'checks', 'secretKeys', 'statementFormats', 'workers', 'listen'] as const),
   ...(['referenceCountries', 'allowInsecure', 'metricsMerchants', 'trustedProxies', 'logLevel'] as const),
-  ...(['closeApproval'] as const),
+  ...(['closeApproval', 'bankCurrencies'] as const),
 ];
 
 export interface Settings extends Readonly<Pick<SettingsDocument['daybook'], (typeof AS_GIVEN)[number]>> {

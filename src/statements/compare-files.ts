@@ -35,6 +35,8 @@ export type PublishedFile = { readonly day: BusinessDay; readonly key: string; r
       readonly kind: 'other-format';
       readonly row: StatementRow;
       readonly format: string;
+      /** The code that the file has for the account's currency, if it is another one. */
+      readonly isoCurrency?: string | undefined;
       /** The revisions before it, oldest first. */
       readonly earlier: readonly StatementRow[];
     }
@@ -192,10 +194,12 @@ function filesInOtherFormats(merchantNo: string, published: PublishedDays): Publ
     const listed = otherFormatsIn(manifest);
     const ofDay = published.statements.filter((row) => listed.size > 0 && row.day === day);
     return ofDay.flatMap((row) =>
-      (listed.get(fileOf(row.object_key)) ?? []).map(({ format, file, sha256 }): PublishedFile => ({
-        ...{ kind: 'other-format', day, row, earlier: earlierOf(row, ofDay), format, sha256 },
-        key: dayPrefix(merchantNo, day) + file,
-      })),
+      (listed.get(fileOf(row.object_key)) ?? []).map(
+        ({ format, file, sha256, isoCurrency }): PublishedFile => ({
+          ...{ kind: 'other-format', day, row, earlier: earlierOf(row, ofDay), format, sha256, isoCurrency },
+          key: dayPrefix(merchantNo, day) + file,
+        }),
+      ),
     );
   });
 }

@@ -12,7 +12,14 @@ const revision = z.int().nonnegative().max(2_147_483_647);
 const place = z.int().positive().max(2_147_483_647);
 
 /** The same rows and figures in another format, made from the CSV. */
-const otherFormatSchema = z.object({ format: z.string(), file: z.string(), sha256, bytes: count });
+const otherFormatSchema = z.object({
+  format: z.string(),
+  file: z.string(),
+  sha256,
+  bytes: count,
+  /** The code that the file has for the account's currency, which ISO 4217 does not have; left out where it has the account's own. */
+  isoCurrency: z.string().optional(),
+});
 
 /** Entries of a neighbouring day lie among the rows of the day in the order of the balance chain. */
 const overMidnightSchema = z.object({

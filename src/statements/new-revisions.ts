@@ -54,7 +54,15 @@ async function putOtherFormats(
     try {
       const stored = storedRow(statement, key, await putReplacing(objects, key, content, put));
       const { sha256, byte_count: bytes } = stored;
-      otherFormats.push({ listed: { format: format.name, file: fileOf(key), sha256, bytes }, stored });
+      const isoCurrency = format.isoCurrencies?.[statement.currency];
+      const listed = {
+        format: format.name,
+        file: fileOf(key),
+        sha256,
+        bytes,
+        ...(isoCurrency !== undefined && { isoCurrency }),
+      };
+      otherFormats.push({ listed, stored });
     } catch (error) {
       if (!(error instanceof FormatTooSmall)) throw error;
       const { merchant_no: merchantNo, currency, day } = statement;

@@ -33,7 +33,7 @@ import {
 import { statementsOfDay, type StatementRow, type SummaryRow } from '../store/statements/statements.ts';
 import { contentAsPublished, NoFigures, StatementMisfit } from './day-content.ts';
 import { StatementDamaged, fetchInFormat } from './fetch.ts';
-import { STATEMENT_FORMATS } from './formats/all.ts';
+import { formatWith, STATEMENT_FORMATS } from './formats/all.ts';
 import { CSV } from './formats/csv.ts';
 import { type StatementFormat, FormatTooSmall } from './formats/format.ts';
 
@@ -304,11 +304,12 @@ async function statementContent(row: StatementRow, options: PreviewOptions): Pro
 
 /** Made from the CSV in the store, which was checked before. */
 async function otherFormatContent(
-  { row, earlier, format: name, sha256 }: Extract<PublishedFile, { kind: 'other-format' }>,
+  { row, earlier, format: name, sha256, isoCurrency }: Extract<PublishedFile, { kind: 'other-format' }>,
   { objects, zone, knownFormats = STATEMENT_FORMATS, columns }: PreviewOptions,
 ): Promise<Made> {
-  const format = knownFormats.find((one) => one.name === name);
-  if (format === undefined) return lost(`this daybook knows no format ${name}`);
+  const known = knownFormats.find((one) => one.name === name);
+  if (known === undefined) return lost(`this daybook knows no format ${name}`);
+  const format = isoCurrency === undefined ? known : formatWith(known, { [row.currency]: isoCurrency });
   try {
     // When it was published, the revision before it may not have been there to be read.
     for (const readsEarlier of earlier.length === 0 ? [true] : [true, false]) {

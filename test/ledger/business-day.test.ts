@@ -13,6 +13,7 @@ import {
   splitAtTransitions,
   zonesAt,
 } from '../../src/ledger/business-day.ts';
+import { placesMeant, zoneProblem } from '../../src/ledger/zone-names.ts';
 import { wallSecond } from '../../src/ledger/wall-time.ts';
 import { lengthMs } from '../../src/ledger/window.ts';
 
@@ -232,6 +233,37 @@ describe('time zones', () => {
       false,
       false,
     ]);
+  });
+
+  test.each([
+    'CST',
+    'cst',
+    'BST',
+    'IST',
+    'EST',
+    'PST',
+    'AST',
+    'MST',
+    'HST',
+    'JST',
+    'CET',
+    'WET',
+    'AEST',
+    'EDT',
+    'SGT',
+  ])('%s is an abbreviation: it is refused, with the places that it may mean', (name) => {
+    expect(isTimeZone(name)).toBe(false);
+    const places = placesMeant(name);
+    expect(places.length).toBeGreaterThan(0);
+    expect(places.filter((place) => !isTimeZone(place))).toEqual([]);
+    expect(zoneProblem(name)).toContain(`which may mean ${places[0]!}`);
+  });
+
+  test('no abbreviation that this machine takes for a zone is taken', () => {
+    const letters = Array.from({ length: 26 }, (_, at) => String.fromCharCode(65 + at));
+    const words = letters.flatMap((a) => letters.flatMap((b) => letters.map((c) => a + b + c)));
+    // Names of countries, and of the one clock that all others are counted from.
+    expect(words.filter(isTimeZone)).toEqual(['GMT', 'PRC', 'ROC', 'ROK', 'UCT', 'UTC']);
   });
 
   test('are found by their offset, well-known ones first', () => {

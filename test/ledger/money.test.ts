@@ -18,6 +18,15 @@ const amounts = fc
   .tuple(fc.bigInt({ min: -(10n ** 26n), max: 10n ** 26n }), fc.integer({ min: 0, max: 8 }))
   .map(([value, scale]) => fromScaled(value, scale));
 
+/** ISO 4217, list one, as of January 2026 (amendment 180), by minor units. */
+const LIST_ONE = {
+  0: `BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF`,
+  2: `AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BMD BND BOB BOV BRL BSD BTN BWP BYN BZD CAD CDF CHE CHF CHW CNY COP COU CRC CUP CVE CZK DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GTQ GYD HKD HNL HTG HUF IDR ILS INR IRR JMD KES KGS KHR KPW KYD KZT LAK LBP LKR LRD LSL MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MXV MYR MZN NAD NGN NIO NOK NPR NZD PAB PEN PGK PHP PKR PLN QAR RON RSD RUB SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TOP TRY TTD TWD TZS UAH USD USN UYU UZS VED VES WST XAD XCD XCG YER ZAR ZMW ZWG`,
+  3: `BHD IQD JOD KWD LYD OMR TND`,
+  4: `CLF UYW`,
+  none: `XAG XAU XBA XBB XBC XBD XDR XPD XPT XSU XTS XUA XXX`,
+};
+
 describe('minor units', () => {
   const currencies = createCurrencies({ CNH: 2 });
 
@@ -32,7 +41,16 @@ describe('minor units', () => {
     expect(currencies.minorUnits(code)).toBe(units);
   });
 
+  test('the whole list of ISO 4217 is known, each code with its minor units', () => {
+    const wanted = Object.entries(LIST_ONE).flatMap(([units, codes]) =>
+      codes.split(' ').map((code) => [code, units === 'none' ? null : Number(units)] as const),
+    );
+    expect(wanted.filter(([code]) => !currencies.isKnown(code))).toEqual([]);
+    expect(wanted.map(([code]) => [code, currencies.minorUnits(code)])).toEqual(wanted);
+  });
+
   test('an unknown code has none', () => {
+    expect(currencies.isKnown('QQQ')).toBe(false);
     expect(currencies.minorUnits('QQQ')).toBeNull();
   });
 });

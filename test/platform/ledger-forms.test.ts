@@ -120,6 +120,32 @@ describe('an entry in another form', () => {
     expect(page.notices).toContain(notice);
   });
 
+  test.each([
+    ['JPY', '7,234', '7234'],
+    ['KRW', '-1,234,567', '-1234567'],
+    ['VND', '189,730', '189730'],
+    ['CLP', '12,345.00', '12345'],
+  ])('in %s, which has no decimals, the commas of %s can only group', async (currency, sent, balance) => {
+    const amounts = { inAmount: '"7,234"', vailAmount: JSON.stringify(sent) };
+    const page = await readEntry({ currency: JSON.stringify(currency), ...amounts });
+    expect(page.unreadable).toEqual([]);
+    expect(page.entries).toMatchObject([{ credit: '7234', balance }]);
+    expect(page.notices).toContain('vailAmount sent with thousands separators');
+  });
+
+  test.each([
+    ['JPY', '7,23'],
+    ['JPY', '0,234'],
+    ['JPY', '1234,567'],
+    ['KWD', '7,234'],
+    ['CLF', '7,234'],
+    ['QQQ', '7,234'],
+  ])('in %s, %s may be or is something else, and is not read', async (currency, sent) => {
+    const page = await readEntry({ currency: JSON.stringify(currency), inAmount: JSON.stringify(sent) });
+    expect(page.entries).toEqual([]);
+    expect(page.unreadable).toMatchObject([{ reason: expect.stringContaining('inAmount is not a number') }]);
+  });
+
   test.each(['2026-03-31 12:00:00.000', '2026-03-31 12:00:00.123', '2026-03-31 12:00:00.999999999'])(
     'a time of %s is the same second as without its parts, with a notice',
     async (busiDate) => {

@@ -11,6 +11,8 @@ test.each([
   ['{"currency":"us","inAmount":"","outAmount":"1,234.50"}', { currency: null, nets: ['-1234.50'] }],
   ['{"inAmount":"-1,234,567"}', { currency: null, nets: ['-1234567', '1234567'] }],
   ['{"inAmount":"1,234"}', NOTHING],
+  ['{"currency":"JPY","inAmount":"1,234"}', { currency: 'JPY', nets: ['1234'] }],
+  ['{"currency":"KWD","inAmount":"1,234"}', { currency: 'KWD', nets: [] }],
   ['{"inAmount":5,"outAmount":3}', { currency: null, nets: ['2', '5', '-3'] }],
   ['{"inAmount":5,"outAmount":5}', { currency: null, nets: ['5', '-5'] }],
   ['{"inAmount":0,"outAmount":5}', { currency: null, nets: ['-5'] }],

@@ -110,6 +110,7 @@ describe('a PostgreSQL server', () => {
       '0071_entries_by_number',
       '0072_books',
       '0076_joins_repeats_midnights',
+      '0077_book_spans',
     ]);
     await assertMigrated(empty.db);
     await empty.close();

@@ -1,6 +1,7 @@
 /** Own books as the pages work on them. */
 import { Readable } from 'node:stream';
 import { unknownMerchant } from '../../cli/flags.ts';
+import { createCurrencies } from '../../ledger/money.ts';
 import { knownMerchants } from '../../store/merchants.ts';
 import type { BookFile, Deciding } from '../../months/own-books.ts';
 import { importBook } from './import/import.ts';
@@ -32,6 +33,7 @@ export async function takeIn(
     auditEvent: { by, command: 'books import', subject: `${merchantNo} ${mapping.book}`, note: name },
     zones: { own: mapping.zone ?? zone, platform: zone },
     ...{ approvalAbove: settings.books.approvalAbove, logins: settings.access },
+    currencies: createCurrencies(settings.currencies),
   });
   await matchBooks(db, { merchantNo, rules: settings.books, now, lockMs });
   return `${name}: ${rowsRead} rows, ${added} added, ${changed} changed, ${withdrawn} withdrawn, ${unreadable} unreadable${moved === null ? '' : `; ${moved}`}`;

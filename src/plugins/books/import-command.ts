@@ -25,6 +25,7 @@ import { inputText } from '../../cli/input-file.ts';
 import { createProgressLine } from '../../cli/output/progress-line.ts';
 import { counted, line, lines, nextLine, type Times } from '../../cli/output/text.ts';
 import type { Chosen } from '../../ledger/account-filter.ts';
+import { createCurrencies } from '../../ledger/money.ts';
 import { EXIT, UsageError } from '../../run/verdict/exit-codes.ts';
 import { ofMerchants } from '../../store/account-filter.ts';
 import { rowsOf } from '../../store/engine/database.ts';
@@ -41,7 +42,8 @@ The mapping says how the file is read (docs/books.md):
   zone: Asia/Shanghai
   columns: {number: Order, booked: Date, currency: Currency, amount: Amount, reference: Reference}
 
-The file covers the days from its first row to its last one, or from --from to --to: an entry of these that it does not hold is withdrawn.
+The file covers the time from its first row to its last one, or all days from --from to --to, in the book’s own zone: an entry of these
+that it does not hold is withdrawn.
 Exits with 3 if rows cannot be read; \`daybook books unreadable\` lists them.
 Also exits with 3, and stores nothing, where the import adds or withdraws more than BOOKS_APPROVAL_ABOVE: another person
 then imports the same file with the same mapping.
@@ -52,15 +54,15 @@ Examples:
   gunzip -c orders.csv.gz | daybook books import - --map orders.yaml`;
 
 const ANSWERED = `
-A later import of the book answers a row: if it reads the entry, or all days of the row’s import, or the same file with another mapping.`;
+A later import of the book answers a row: if it reads the entry, or all the time of the row’s import, or the same file with another mapping.`;
 
 export function addImportCommands(books: Command): void {
   withBy(books.command('import'))
     .argument('[file]', 'the file, or - for what comes in on stdin; none for a query')
     .description('read a merchant’s own book from a file or a query')
     .requiredOption('--map <file>', 'the mapping: how the file is read, YAML')
-    .option('--from <day>', 'first day that the file covers, YYYY-MM-DD')
-    .option('--to <day>', 'last day that it covers')
+    .option('--from <day>', 'first day of the book’s zone that the file holds completely, YYYY-MM-DD')
+    .option('--to <day>', 'last day that it holds completely')
     .option('--start <day>', 'first day of the book from now on (default: as far back as its imports reach)')
     .option('--dry-run', 'only say what would change')
     .addHelpText('after', HELP)
@@ -104,6 +106,7 @@ async function importBooks(path: string | undefined, flags: ImportFlags, self: C
     const report = await importBook(db, {
       ...{ mapping, source, from, to, startsOn, isDryRun, auditEvent, now, signal },
       ...{ approvalAbove: settings.books.approvalAbove, logins: settings.access },
+      currencies: createCurrencies(settings.currencies),
       zones: { own: mapping.zone ?? platform, platform },
       onProgress: (rows) => progress.show({ stage: 'import', rows }),
     }).finally(progress.clear);
@@ -127,14 +130,19 @@ const importedText = (one: Imported): string => {
   return line`${counted(one.rowsRead, 'row')} of ${one.source} for the book ${one.book} of ${one.merchantNo}${changes}`;
 };
 
-const coverText = ({ firstDay, lastDay }: Imported): string | false =>
-  firstDay !== null && `it covers ${firstDay} to ${lastDay}`;
+const coverText = ({ firstDay, lastDay }: Imported, zone?: string): string | false =>
+  firstDay !== null && `it covers ${firstDay} to ${lastDay}${zone === undefined ? '' : ` (${zone})`}`;
+
+const keptText = (kept: number): string =>
+  `${counted(kept, 'entry', 'entries')} of these days that the file does not have ${kept === 1 ? 'lies' : 'lie'} before its first time or ` +
+  `after its last, and ${kept === 1 ? 'stays' : 'stay'}: \`--from\` and \`--to\` say which days it holds completely`;
 
 function reportText(report: ImportReport & Imported & { readonly dryRun: boolean }): string {
   const { firstUnreadable, unreadable, answered, dryRun } = report;
   return lines(
     `${importedText(report)}${dryRun ? ' (dry run: nothing was stored)' : ''}`,
-    coverText(report),
+    coverText(report, report.zone),
+    report.kept > 0 && keptText(report.kept),
     report.notWithdrawn,
     report.moved,
     report.aboveLimit !== null && dryRun && `a second person has to import it, too: ${report.aboveLimit}`,

@@ -5,7 +5,7 @@
 import { sha256Of } from '../../host/sha256.ts';
 import { addDays, isDay } from '../../ledger/business-day.ts';
 import type { Account } from '../../ledger/entry.ts';
-import { compareAmounts, subtractAmounts } from '../../ledger/money.ts';
+import { canonicalAmount, compareAmounts, createCurrencies, subtractAmounts } from '../../ledger/money.ts';
 import { MATCH_RULES, sumsOfSides, type MatchEntry, type MatchRules } from '../../ledger/own-books.ts';
 import type { MatchRule, Proposal, Proposed, ProposedAsked } from '../../ledger/own-books.ts';
 import type { DayRange } from '../../run/range.ts';
@@ -106,7 +106,13 @@ export async function proposals(db: Db, asked: Asked): Promise<Proposal[]> {
     .filter(({ entries }) => entries.some(({ day }) => day >= from && day <= to));
 }
 
-const shown = ({ currency, named, ...entry }: Unmatched): MatchEntry => entry;
+const CURRENCIES = createCurrencies({ CNH: 2 });
+
+/** With the decimals of its currency; without zeros it is compared. */
+const shown = ({ currency, named, ...entry }: Unmatched): MatchEntry => {
+  const { amount } = canonicalAmount(entry.amount, CURRENCIES.minorUnits(currency))!;
+  return { ...entry, amount };
+};
 
 const entriesOf = (fits: readonly Fit[]): Unmatched[] =>
   [...new Set(fits.flatMap(({ entries }) => entries))].toSorted(

@@ -18,7 +18,7 @@ import {
 import { assignedText } from '../../cli/output/run-text.ts';
 import { counted, line, lines, longTable, nextLine } from '../../cli/output/text.ts';
 import { dayOf } from '../../ledger/business-day.ts';
-import { grouped, moneyText } from '../../ledger/money.ts';
+import { canonicalAmount, createCurrencies, grouped, moneyText } from '../../ledger/money.ts';
 import type { Decided, Decision, MatchEntry, Proposed } from '../../ledger/own-books.ts';
 import { UsageError } from '../../run/verdict/exit-codes.ts';
 import { decide } from './decide.ts';
@@ -61,14 +61,19 @@ async function listUnmatched(flags: UnmatchedFlags, self: Command): Promise<void
   if (side !== undefined && side !== 'ledger' && side !== 'book')
     throw new UsageError(`--side ${side} is no side; write ledger or book.`);
   const { limit, after } = pageOf(flags, self.optsWithGlobals<GlobalFlags>().json === true);
-  await answer(self, async ({ db, times, now }) => {
+  await answer(self, async ({ db, settings, times, now }) => {
     const today = dayOf(now().getTime(), times.zone);
     const found = await openEntries(db, today, {
       ...{ ...accountsFlagged(flags), side, after, limit: limit && limit + 1 },
       ...{ from: dayFlag('--from', flags.from), to: dayFlag('--to', flags.to) },
       olderThan: days === undefined ? days : idFlag(days, `--older-than ${days} is no number of days.`),
     });
-    const { shown, next } = pageBehind(found, ({ place }) => place, { limit, after: '' });
+    const { minorUnits } = createCurrencies(settings.currencies);
+    const page = pageBehind(found, ({ place }) => place, { limit, after: '' });
+    const { next } = page;
+    const shown = page.shown.map((one) => {
+      return { ...one, amount: canonicalAmount(one.amount, minorUnits(one.currency))!.amount };
+    });
     const table = longTable(shown, {
       day: ({ day }) => day,
       merchant: ({ merchantNo }) => merchantNo,

@@ -17,12 +17,6 @@ import {
 } from '../../statements/formats/format.ts';
 
 const ISO_4217 = createCurrencies({});
-/** Metals, funds and tests (XAU, XXX), to which ISO gives no minor unit; but for five currencies of several countries. */
-const WITHOUT_UNIT = /^X(?!AF|CD|CG|OF|PF)/;
-
-const isoDecimals = (currency: string): number | null =>
-  WITHOUT_UNIT.test(currency) ? null : ISO_4217.minorUnits(currency);
-
 function cut(amount: string, allowed: number | null): string | null {
   const tooMany = allowed === null ? 0 : decimalsOf(amount) - allowed;
   if (tooMany <= 0) return amount;
@@ -40,9 +34,15 @@ export interface BankAmounts {
   readonly checkFigures: (at: Places) => Promise<void>;
 }
 
+/** The code that a format of banks writes. */
+export const writtenCurrency = ({
+  account,
+  isoCurrency,
+}: Pick<StatementDay, 'account' | 'isoCurrency'>): string => isoCurrency ?? account.currency;
+
 export function bankAmounts(day: StatementDay, format: string): BankAmounts {
-  const { currency } = day.account;
-  const allowed = isoDecimals(currency);
+  const currency = writtenCurrency(day);
+  const allowed = ISO_4217.minorUnits(currency);
   const refused = (what: string): FormatTooSmall =>
     new FormatTooSmall(
       day,
@@ -101,9 +101,12 @@ export function notesOf({
   published,
   since,
   month,
-}: Pick<StatementDay, 'published' | 'since' | 'month'>): string[] {
+  account,
+  isoCurrency,
+}: Pick<StatementDay, 'published' | 'since' | 'month' | 'account' | 'isoCurrency'>): string[] {
   const { figures, unreadable, revision } = published;
-  const name = `daybook ${month === undefined ? `revision ${revision}` : monthText(month)}`;
+  const head = `daybook ${month === undefined ? `revision ${revision}` : monthText(month)}`;
+  const name = isoCurrency === undefined ? head : `${head}, ${account.currency} is written as ${isoCurrency}`;
   const { verdict, breakCount, breaksAfter, restarted, otherClosings } = figures;
   const missing = missingIn(figures);
   if (since !== undefined)

@@ -3,7 +3,7 @@ import { entriesIn } from '../../ledger/chain/figures.ts';
 import { addAmounts, decimalsOf, subtractAmounts } from '../../ledger/money.ts';
 import { isIban } from '../../ledger/names.ts';
 import { sha256Of } from '../../host/sha256.ts';
-import { bankAmounts, ofEntry, type BankAmounts, notesOf } from './bank-amounts.ts';
+import { bankAmounts, ofEntry, type BankAmounts, notesOf, writtenCurrency } from './bank-amounts.ts';
 import {
   type RowCells,
   type StatementDay,
@@ -85,7 +85,7 @@ function amountsOf(day: StatementDay, { inUnits }: BankAmounts) {
     return unsigned(amount);
   };
   const inCurrency = (amount: string, what?: () => string): string =>
-    `<Amt Ccy="${day.account.currency}">${plain(amount, what)}</Amt>`;
+    `<Amt Ccy="${writtenCurrency(day)}">${plain(amount, what)}</Amt>`;
   return { plain, inCurrency };
 }
 
@@ -128,7 +128,8 @@ function accountNumber({ merchantNo, currency }: StatementDay['account']): strin
 }
 
 /** By its IBAN or the identifier that a person gave it, else by number; with its name and owner, where they have one. */
-function accountXml({ account, names }: StatementDay): string {
+function accountXml(day: StatementDay): string {
+  const { account, names } = day;
   const { iban = '', name = '' } = names?.accounts.get(account.currency) ?? {};
   const id = isIban(iban)
     ? element('IBAN', iban)
@@ -138,7 +139,7 @@ function accountXml({ account, names }: StatementDay): string {
     element('Nm', names?.own.name ?? '') +
     (reference === '' ? '' : `<Id><OrgId><Othr>${reference}</Othr></OrgId></Id>`);
   return (
-    `<Acct><Id>${id}</Id><Ccy>${account.currency}</Ccy>` +
+    `<Acct><Id>${id}</Id><Ccy>${writtenCurrency(day)}</Ccy>` +
     element('Nm', Array.from(name).slice(0, ACCOUNT_NAME_MAX).join('')) +
     `${owner === '' ? '' : `<Ownr>${owner}</Ownr>`}</Acct>`
   );

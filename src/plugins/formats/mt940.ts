@@ -12,7 +12,7 @@ import {
   type Places,
 } from '../../statements/formats/format.ts';
 import { sha256Of } from '../../host/sha256.ts';
-import { bankAmounts, ofEntry, type BankAmounts, notesOf } from './bank-amounts.ts';
+import { bankAmounts, ofEntry, type BankAmounts, notesOf, writtenCurrency } from './bank-amounts.ts';
 
 /** Set X without line ends. */
 const ALLOWED = /^[A-Za-z0-9/\-?:().,'+ ]*$/;
@@ -123,7 +123,7 @@ export function createMessages(day: StatementDay, messagesMax = MESSAGES_MAX) {
   const balanceField = (amount: string, on: BusinessDay): string => {
     const inCurrency = inUnits(amount, () => `the balance ${amount}`);
     const side = amount.startsWith('-') ? 'D' : 'C';
-    return side + on.slice(2).replaceAll('-', '') + currency + swiftAmount(day, inCurrency);
+    return side + on.slice(2).replaceAll('-', '') + writtenCurrency(day) + swiftAmount(day, inCurrency);
   };
 
   let done = '';

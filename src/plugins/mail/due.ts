@@ -24,6 +24,7 @@ export interface Mailing extends Pick<StatementMailSettings, 'recipients' | 'fro
   /** A fingerprint of the store, which tells one daybook from another. */
   readonly installation: string;
   readonly pagesUrl: string | null;
+  readonly bankCurrencies: Readonly<Record<string, string>>;
   readonly mayBeOpen: boolean;
   /** A search for what is due that takes longer is given up; left out: it may take as long as any statement. */
   readonly searchMsMax?: number;
@@ -33,13 +34,15 @@ export interface Mailing extends Pick<StatementMailSettings, 'recipients' | 'fro
 
 /** Null where no statement is mailed. */
 export function mailingOf({ database: { db }, objects, now, settings }: MailingApp): Mailing | null {
-  const { statementMail, statementsUrl, access, allowInsecure, platform, schedule } = settings;
+  const { statementMail, statementsUrl, access, allowInsecure, platform, schedule, bankCurrencies } =
+    settings;
   if (statementMail === null) return null;
   return {
     ...{ ...statementMail, db, objects, now },
     zone: platform?.timeZone ?? schedule.zone,
     installation: fingerprintOf(statementsUrl),
     pagesUrl: access.pagesUrl,
+    bankCurrencies,
     mayBeOpen: allowInsecure.includes('alerts'),
   };
 }

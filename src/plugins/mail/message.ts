@@ -9,7 +9,7 @@ import { firstBytes } from '../../objects/object-store.ts';
 import type { MailedStatements } from '../../settings/values/statement-mail.ts';
 import { accountMonthFile } from '../../months/account-month.ts';
 import { inFormat } from '../../statements/fetch.ts';
-import { MONTH_FORMATS, STATEMENT_FORMATS } from '../../statements/formats/all.ts';
+import { formatWith, MONTH_FORMATS, STATEMENT_FORMATS } from '../../statements/formats/all.ts';
 import { CSV } from '../../statements/formats/csv.ts';
 import { FormatTooSmall } from '../../statements/formats/format.ts';
 import { accountMonthName, fileOf, nameIn } from '../../statements/keys.ts';
@@ -48,12 +48,15 @@ const filesOf = (mailing: Mailing, named: NamedPeriod, formats: readonly string[
   );
 
 async function dayFile(
-  { db, objects }: Mailing,
+  { db, objects, bankCurrencies }: Mailing,
   { statements, names }: NamedPeriod,
   name: string,
 ): Promise<File> {
   const [row] = statements;
-  const format = STATEMENT_FORMATS.find((one) => one.name === name)!;
+  const format = formatWith(
+    STATEMENT_FORMATS.find((one) => one.name === name)!,
+    bankCurrencies,
+  );
   const recorded = await manifestOfDay(db, row!.merchant_no, row!.day);
   const ofDay = (await statementsOfDay(db, row!.merchant_no, row!.day)).filter(
     ({ currency }) => currency === row!.currency,
@@ -62,9 +65,10 @@ async function dayFile(
   return { name: nameIn(format, fileOf(row!.object_key)), contentType: format.contentType, read };
 }
 
-function monthFile({ db, objects, now }: Mailing, named: NamedPeriod, name: string): File {
+function monthFile({ db, objects, now, bankCurrencies }: Mailing, named: NamedPeriod, name: string): File {
   const { merchantNo, currency, period, statements, names } = named;
-  const format = STATEMENT_FORMATS.find((one) => one.name === name);
+  const known = STATEMENT_FORMATS.find((one) => one.name === name);
+  const format = known && formatWith(known, bankCurrencies);
   if (format?.holdsMonth === true) {
     const account = { merchantNo, currency, statements };
     const file = accountMonthFile(objects, account, monthOf(period)!, { format, names });

@@ -3,6 +3,7 @@ import { CURRENCY_CODE } from '../../ledger/money.ts';
 import { messageOf } from '../../ledger/text.ts';
 import { EXIT, ExpectedError } from '../../ledger/ending.ts';
 import { isDay, isTimeZone } from '../../ledger/business-day.ts';
+import { zoneProblem } from '../../ledger/zone-names.ts';
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
@@ -63,7 +64,10 @@ const ENTRIES_MAX = 10_000_000;
 const scenarioFields = z.strictObject({
   seed: z.int().min(0).default(1),
   /** Zone of busiDate. */
-  timeZone: z.string().refine(isTimeZone, { error: 'is no IANA time zone' }).default('Asia/Shanghai'),
+  timeZone: z
+    .string()
+    .refine(isTimeZone, { error: ({ input }) => zoneProblem(String(input)) })
+    .default('Asia/Shanghai'),
   from: day,
   to: day,
   entriesPerDay: z.int().min(0).max(2_000_000).default(40),

@@ -1,5 +1,5 @@
 /** Checks lists and mappings in settings: codes, countries, currencies, networks. */
-import { CURRENCY_CODE } from '../../ledger/money.ts';
+import { createCurrencies, CURRENCY_CODE } from '../../ledger/money.ts';
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { isCountryCode } from '../../ledger/countries.ts';
@@ -67,6 +67,8 @@ export const codeLists = <const Field extends string>(fields: readonly Field[]) 
   return z.preprocess(jsonText, z.strictObject(shape, { error }).readonly());
 };
 
+const ISO_4217 = createCurrencies({});
+
 export const currencyUnits = () => {
   const error = 'must map three-letter codes to their number of decimals, 0 to 8 (in the environment: JSON)';
   return z.preprocess(
@@ -79,6 +81,18 @@ export const currencyUnits = () => {
       },
     ),
   );
+};
+
+/** A code of ISO 4217 by the currency that is written with it. */
+export const bankCurrencies = () => {
+  const error =
+    'must map currency codes that ISO 4217 does not have to codes that it has, like {"CNH":"CNY"} (in the environment: JSON)';
+  const own = z
+    .string({ error })
+    .regex(CURRENCY_CODE, { error })
+    .refine((code) => !ISO_4217.isKnown(code), { error });
+  const iso = z.string({ error }).refine((code) => ISO_4217.isKnown(code), { error });
+  return z.preprocess(jsonText, z.record(own, iso, { error }));
 };
 
 const CURRENCY = /^[A-Z]{3}$/;

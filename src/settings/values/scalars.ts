@@ -1,6 +1,7 @@
 /** Checks numbers, choices, times and patterns in settings, which are always text in the environment; and reads what is given. */
 import { z } from 'zod';
 import { isTimeZone } from '../../ledger/business-day.ts';
+import { zoneProblem } from '../../ledger/zone-names.ts';
 import { cronProblem } from '../cron.ts';
 
 const PATTERN_CHARACTERS_MAX = 500;
@@ -27,7 +28,7 @@ export const yesOrNo = () => {
 export const oneOf = <const T extends readonly [string, ...string[]]>(choices: T) =>
   z.enum(choices, { error: `must be one of ${choices.join(', ')}` });
 
-export const timeZone = () => text().refine(isTimeZone, { error: 'is no IANA time zone this machine knows' });
+export const timeZone = () => text().refine(isTimeZone, { error: ({ input }) => zoneProblem(String(input)) });
 
 /** When a job is due; null for `off`: never. */
 export const jobTimes = () =>

@@ -39,7 +39,23 @@ export const STATEMENT_FORMATS: readonly StatementFormat[] = [CSV, SPREADSHEET, 
 /** Those of a merchant's month as one file. */
 export const MONTH_FORMATS: readonly MonthFormat[] = addedMonthFormats.all();
 
-export const publishedFormats = (names: readonly string[]): readonly StatementFormat[] =>
+/** The format, which writes these codes for currencies that ISO 4217 does not have, if it is one of banks. */
+export const formatWith = (
+  format: StatementFormat,
+  isoCurrencies: Readonly<Record<string, string>>,
+): StatementFormat =>
+  format.writesIsoCurrency !== true
+    ? format
+    : {
+        ...format,
+        isoCurrencies,
+        write: (day) => format.write({ ...day, isoCurrency: isoCurrencies[day.account.currency] }),
+      };
+
+export const publishedFormats = (
+  names: readonly string[],
+  isoCurrencies: Readonly<Record<string, string>> = {},
+): readonly StatementFormat[] =>
   STATEMENT_FORMATS.filter(
     ({ name, canBePublished }) => canBePublished && name !== CSV.name && names.includes(name),
-  );
+  ).map((format) => formatWith(format, isoCurrencies));

@@ -68,6 +68,8 @@ export interface StatementDay {
   readonly earlier: readonly PublishedRevision[];
   /** As people call the merchant and its accounts now, for downloads alone: what is published has to be made again as it was. */
   readonly names?: MerchantNames | undefined;
+  /** The code of ISO 4217 that formats of banks write for the account's own, which ISO does not have; left out where it has it. */
+  readonly isoCurrency?: string | undefined;
   /**
    * Where it is not the day but what changed in it: the revision since which, 0 for none. The figures are then those of the
    * changes, from the closing of that revision to the one of `published`, and the last column is `CHANGE_COLUMN`.
@@ -105,6 +107,10 @@ export interface StatementFormat {
   readonly write: (day: StatementDay) => AsyncIterable<Uint8Array>;
   /** What its writer needs that is not installed with daybook; left out where it needs nothing. */
   readonly packages?: PackageUse;
+  /** If true, `write` takes another code for a currency that ISO 4217 does not have. */
+  readonly writesIsoCurrency?: true;
+  /** Those codes, by the account's currency: `formatWith` sets them. */
+  readonly isoCurrencies?: Readonly<Record<string, string>>;
   /** If true, `write` can be given what changed since a revision, and marks reversals as its readers expect. */
   readonly holdsChanges?: true;
   /** If true, `write` can be given a month of an account. */

@@ -4,7 +4,7 @@
  */
 import type { PostgresCursor, PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely';
 import { codeOf, isCrowded, toBeMadeAgain } from './errors.ts';
-import { retry, SESSION_SETTINGS, lastError, type DatabaseWaits } from './retry.ts';
+import { retry, OWN_SESSION_SETTINGS, SESSION_SETTINGS, lastError, type DatabaseWaits } from './retry.ts';
 import { createHash } from 'node:crypto';
 
 import pg from 'pg';
@@ -113,7 +113,9 @@ const setSession = ({ connectMs, plansOnce = false }: PoolOptions) =>
     const [row] = (answer as readonly pg.QueryResult<{ pid: number }>[]).at(-1)!.rows;
     client.isDirect = row?.pid === client.processID;
     // Elsewhere no statement is kept, and the settings would stay with another one's connection.
-    if (client.isDirect && plansOnce) await inTime(client, { ms: connectMs }, () => client.query(PLANS_ONCE));
+    if (!client.isDirect) return;
+    const own = plansOnce ? `${OWN_SESSION_SETTINGS}; ${PLANS_ONCE}` : OWN_SESSION_SETTINGS;
+    await inTime(client, { ms: connectMs }, () => client.query(own));
   }) as unknown as (client: pg.ClientBase) => void;
 
 /**

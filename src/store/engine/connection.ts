@@ -131,12 +131,16 @@ type ParserOf = (oid: number, format?: 'text' | 'binary') => (value: string) => 
 const defaultParserOf = pg.types.getTypeParser as ParserOf;
 const parserOf: ParserOf = (oid, format) => COLUMN_PARSERS[oid] ?? defaultParserOf(oid, format);
 
-/** Throws `DatabaseUnsupported` if the server is too old, or if the database cannot hold every character. */
+/**
+ * Throws `DatabaseUnsupported` if the server is too old, if the database cannot hold every character, or if a setting of it would change
+ * what daybook's statements mean: behind PgBouncer a session cannot set it.
+ */
 async function checkServer(pool: PostgresPool, databaseUrl: string): Promise<void> {
   const client = await pool.connect();
-  const { version, encoding } = await client
-    .query<{ version: number; encoding: string }>(
-      `SELECT current_setting('server_version_num')::int AS version, current_setting('server_encoding') AS encoding`,
+  const { version, encoding, schema, nulls } = await client
+    .query<{ version: number; encoding: string; schema: string | null; nulls: string }>(
+      `SELECT current_setting('server_version_num')::int AS version, current_setting('server_encoding') AS encoding,
+        current_schema() AS schema, current_setting('array_nulls') AS nulls`,
       [],
     )
     .then(({ rows }) => rows[0]!)
@@ -146,13 +150,26 @@ async function checkServer(pool: PostgresPool, databaseUrl: string): Promise<voi
       `the server is PostgreSQL ${Math.floor(version / 10_000)}; daybook needs ${SERVER_VERSION_MIN / 10_000} or newer.`,
     );
   }
-  if (encoding === ENCODING) return;
-  throw new DatabaseUnsupported(
+  if (encoding !== ENCODING) throw otherEncoding(databaseUrl, encoding);
+  const place = `the database ${placeOf(databaseUrl)}`;
+  if (schema === null || schema.startsWith('pg_'))
+    throw new DatabaseUnsupported(
+      `in ${place}, search_path begins with no schema in which daybook may keep its tables. Create the schema that it names, or take the ` +
+        'setting back: ALTER DATABASE name RESET search_path, or ALTER ROLE name RESET search_path.',
+    );
+  if (nulls !== 'on')
+    throw new DatabaseUnsupported(
+      `${place} has the setting array_nulls = ${nulls}, and behind a pooler daybook cannot set it for its session. Take the setting back: ` +
+        'ALTER DATABASE name RESET array_nulls, or ALTER ROLE name RESET array_nulls.',
+    );
+}
+
+const otherEncoding = (databaseUrl: string, encoding: string): DatabaseUnsupported =>
+  new DatabaseUnsupported(
     `the database ${placeOf(databaseUrl)} has the encoding ${encoding}, which cannot hold every character that the ` +
       `platform may send; daybook needs ${ENCODING}. Create one with CREATE DATABASE name ENCODING '${ENCODING}' ` +
       "LOCALE 'C' TEMPLATE template0, and name it in DATABASE_URL.",
   );
-}
 
 /** An error that names the server, the database and the cause. It leaves out the URL, which contains the password. */
 function openingFailure(databaseUrl: string, error: unknown): unknown {

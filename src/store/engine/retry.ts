@@ -123,15 +123,30 @@ export const CLIENT_SILENCE_MS = SILENCE_S * 1_000;
 
 /**
  * Settings of a new connection. Behind PgBouncer other programs may share it, so none of these settings would disturb
- * them. Only the date format would, and PgBouncer sets that for each of its clients.
+ * them. Only the first three would, and PgBouncer sets those for each of its clients.
  */
 export const SESSION_SETTINGS = [
-  // daybook reads the text of days and times, so it has to be ISO, whatever the role's own setting is.
+  // daybook reads the text of days and times, so it has to be ISO, whatever the role's or the database's own setting is.
   'SET datestyle TO ISO',
+  'SET timezone TO UTC',
+  // With off, a backslash in a text of SQL would begin an escape.
+  'SET standard_conforming_strings TO on',
   `SET tcp_keepalives_idle TO ${SILENCE_S}`,
   `SET tcp_keepalives_interval TO ${PROBE_EVERY_S}`,
   `SET tcp_keepalives_count TO ${PROBES}`,
   `SET tcp_user_timeout TO ${UNACKNOWLEDGED_MS}`,
+].join('; ');
+
+/**
+ * Settings of a connection that no other program shares, whatever the role's or the database's own are: with array_nulls off, NULL in an
+ * array is a text, and a transaction that keeps the snapshot of before it waited for a lock overlooks what the holder wrote. The last two
+ * are unknown to older servers: one would end a migration halfway, the other would hide views.
+ */
+export const OWN_SESSION_SETTINGS = [
+  'SET array_nulls TO on',
+  "SET default_transaction_isolation TO 'read committed'",
+  `SELECT set_config(name, own.value, false) FROM pg_settings
+    JOIN (VALUES ('transaction_timeout', '0'), ('restrict_nonsystem_relation_kind', '')) AS own (name, value) USING (name)`,
 ].join('; ');
 
 /**

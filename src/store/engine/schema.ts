@@ -683,15 +683,23 @@ export interface BookImport {
    */
   content_sha256: string;
   /**
-   * First day that the import covers: an entry of these days that it does not hold is withdrawn. Null where it covers none.
+   * Day of held_from in the zone of the book, or the first day that a person named. Null where it covers none.
    */
   first_day: string | null;
+  /**
+   * From when on the file holds the book: an entry from here to held_to that it does not hold is withdrawn. Null where it covers nothing.
+   */
+  held_from: Date | null;
+  /**
+   * Up to when the file holds the book.
+   */
+  held_to: Date | null;
   /**
    * Number of the import, counting up.
    */
   id: Generated<number>;
   /**
-   * Last day that the import covers.
+   * Day of held_to in the zone of the book, or the last day that a person named.
    */
   last_day: string | null;
   /**

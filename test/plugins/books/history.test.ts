@@ -139,6 +139,7 @@ const deciding = () => ({
   settings: {
     books: { ...RULES, closeNeedsMatch: false, approvalAbove: new Map([['CNY', '15']]) },
     access: { roles: new Map() },
+    currencies: {},
   },
 });
 

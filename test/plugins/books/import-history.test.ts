@@ -2,6 +2,7 @@
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createCurrencies } from '../../../src/ledger/money.ts';
 import { importBook } from '../../../src/plugins/books/import/import.ts';
 import { readMapping } from '../../../src/plugins/books/import/mapping.ts';
 import { openSource } from '../../../src/plugins/books/import/sources.ts';
@@ -118,6 +119,7 @@ async function imports({ db }: Database, { rows, coversNothing, range }: Import)
     },
     source: openSource(mapping, { path: '-', env: {}, stdin, isInsecureAllowed: false }),
     zones: { own: 'UTC', platform: 'UTC' },
+    currencies: createCurrencies({}),
     auditEvent: { by: 'Ada', command: 'books import', subject: 'M1 books' },
     onProgress: () => undefined,
   }).then(

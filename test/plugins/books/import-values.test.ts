@@ -86,7 +86,7 @@ describe('amounts', () => {
 
 describe('days and times', () => {
   const zones = { own: 'Europe/Berlin', platform: 'Asia/Shanghai' };
-  const iso = momentReader({ dates: undefined, format: 'csv' }, zones);
+  const iso = momentReader({ format: 'csv', zone: 'Europe/Berlin' }, zones);
   it.each([
     ['2026-03-31', { day: '2026-03-31', bookedAt: null }],
     ['2026-03-31 18:30', { day: '2026-04-01', bookedAt: '2026-03-31T16:30:00.000Z' }],

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createCurrencies } from '../../../src/ledger/money.ts';
 import { importBook, type ImportReport } from '../../../src/plugins/books/import/import.ts';
 import { readMapping } from '../../../src/plugins/books/import/mapping.ts';
 import { openSource } from '../../../src/plugins/books/import/sources.ts';
@@ -41,6 +42,7 @@ const imported = (
     ...{ mapping: read, from, to, isDryRun, now: () => NOW, signal },
     source: openSource(read, { path: '-', env: {}, stdin, isInsecureAllowed: false }),
     zones: { own: read.zone ?? 'Asia/Shanghai', platform: 'Asia/Shanghai' },
+    currencies: createCurrencies({}),
     auditEvent: { by: 'Ada', command: 'books import', subject: 'M1 books' },
     onProgress: () => undefined,
   });

@@ -342,7 +342,7 @@ interface Proposed {
   readonly reason: string;
   readonly answers: readonly {
     readonly id: string;
-    readonly entries: readonly { readonly number: string }[];
+    readonly entries: readonly { readonly number: string; readonly amount: string }[];
   }[];
 }
 const proposed = async () =>
@@ -361,6 +361,18 @@ test('a proposal names its answers, of which a person accepts one', async () => 
   await done('accept', proposal!.answers[1]!.id, ...ofM1);
   expect(await openNumbers()).toEqual(['ledger 1']);
   expect(await proposed()).toEqual([]);
+});
+
+test('amounts of proposals and of unmatched entries have the decimals of their currency', async () => {
+  await given(['1 0 110.1', '2 1 110.10'], ['7 0 110.1']);
+  const amountsOf = (rows: readonly { readonly amount: string }[]) =>
+    new Set(rows.map(({ amount }) => amount));
+  const [proposal] = await proposed();
+  expect(amountsOf(proposal!.answers.flatMap(({ entries }) => entries))).toEqual(new Set(['110.10']));
+  const unmatched = JSON.parse(await done('unmatched', '--merchant', MERCHANT_NO, '--json')) as {
+    amount: string;
+  }[];
+  expect(amountsOf(unmatched)).toEqual(new Set(['110.10']));
 });
 
 test('an answer whose entries have changed since is refused', async () => {

@@ -1,9 +1,10 @@
 /**
- * Imports a merchant's own book. What the file holds is the book on the days that it covers: new entries are added, changed ones get
+ * Imports a merchant's own book. What the file holds is the book in the span of time that it covers: new entries are added, changed ones get
  * another version, and those that it does not hold any more are marked as withdrawn, all in one transaction or not at all. Rows are sent
  * in parts, and what the import has read is remembered in the database.
  */
 import { sql, type RawBuilder } from 'kysely';
+import { dayWindow } from '../../../ledger/business-day.ts';
 import type { BusinessDay } from '../../../ledger/entry.ts';
 import { UsageError } from '../../../run/verdict/exit-codes.ts';
 import { recordAuditEvent } from '../../../store/audit.ts';
@@ -14,6 +15,7 @@ import { NONE, type Counts, type ImportRequest, type Importing } from './importi
 import { aboveLimitReason, addTo, ImportWaits, keepWaiting, takeSecondPerson } from './second-person.ts';
 import { movedStart } from './start.ts';
 import { readRows, repeated, type BookRow, type UnreadableRow } from './rows.ts';
+import { createSpan, type Span } from './span.ts';
 import { referenceKeysOf } from './values.ts';
 
 /** So many unreadable rows are kept. More come of a mapping that does not fit. */
@@ -28,9 +30,13 @@ const IDLE_MS_MAX = 600_000;
 export interface ImportReport extends Readonly<Counts> {
   /** Null for a dry run. */
   readonly importId: number | null;
-  /** Days whose entries the file is taken to hold completely; null if none. */
+  /** Days of the book's zone from the first row to the last, or those that a person named; null where the file withdraws nothing. */
   readonly firstDay: BusinessDay | null;
   readonly lastDay: BusinessDay | null;
+  /** The zone of these days. */
+  readonly zone: string;
+  /** Entries of these days that the file does not name, and that lie before its first time or after its last: they stay. */
+  readonly kept: number;
   /** Unreadable rows of earlier imports that this one answers. */
   readonly answered: number;
   /** Why it needs a second person, as a sentence; null where it needs none. */
@@ -57,15 +63,14 @@ export async function importBook(db: Db, request: ImportRequest): Promise<Import
   }
 }
 
-type Covered = Pick<ImportReport, 'firstDay' | 'lastDay'>;
 
 async function importIn(trx: Trx, request: ImportRequest): Promise<ImportReport> {
-  const { mapping, source, signal, onProgress } = request;
+  const { mapping, source, zones, currencies, signal, onProgress } = request;
   const importing = await startImport(trx, request);
   const { id, counts, unreadable } = importing;
   let written = Promise.resolve();
   try {
-    for await (const rows of readRows(source, mapping, request.zones)) {
+    for await (const rows of readRows(source, { mapping, zones, currencies })) {
       signal?.throwIfAborted();
       await written;
       onProgress?.(counts.rowsRead);
@@ -80,27 +85,29 @@ async function importIn(trx: Trx, request: ImportRequest): Promise<ImportReport>
     throw unfit(`no row of ${source.name} can be read`, unreadable);
   // A row that does not say which entry it is may be any.
   const isNamed = unreadable.every(({ number }) => number !== null);
-  const days = [...importing.days].toSorted();
-  const [firstDay = null, lastDay = null] = [request.from ?? days[0], request.to ?? days.at(-1)];
-  const isCovering = mapping.covers === 'days' && (firstDay ?? '9') <= (lastDay ?? '');
-  const covered = isCovering && isNamed ? { firstDay, lastDay } : { firstDay: null, lastDay: null };
-  if (covered.firstDay !== null) await withdrawMissing(importing, covered);
+  const span = mapping.covers === 'days' ? importing.span.held(request) : null;
+  if (span !== null) assertZoneKnown(importing);
+  const covered = isNamed ? span : null;
+  const kept = covered === null ? 0 : await withdrawMissing(importing, covered);
   const answered = await finishImport(importing, covered);
   const moved = await movedStart(importing);
   const aboveLimit = await aboveLimitReason(importing);
   if (aboveLimit !== null && request.isDryRun !== true) await takeSecondPerson(importing, aboveLimit);
   return {
-    ...{
-      importId: request.isDryRun === true ? null : id,
-      ...counts,
-      ...covered,
-      answered,
-      aboveLimit,
-      moved,
-    },
-    notWithdrawn: isCovering && !isNamed ? NOT_WITHDRAWN : null,
+    ...{ importId: request.isDryRun === true ? null : id, ...counts, answered, kept, zone: zones.own, aboveLimit, moved },
+    ...{ firstDay: covered?.firstDay ?? null, lastDay: covered?.lastDay ?? null },
+    notWithdrawn: span !== null && !isNamed ? NOT_WITHDRAWN : null,
     firstUnreadable: unreadable.slice(0, FIRST_UNREADABLE),
   };
+}
+
+/** Days that a person names are of the book's zone; where rows say that it is another one than the platform's, the mapping has to name it. */
+function assertZoneKnown({ request, isElsewhere }: Importing): void {
+  if (!isElsewhere || (request.from === undefined && request.to === undefined)) return;
+  throw new UsageError(
+    `--from and --to name days of the book's zone, and times of ${request.source.name} have the offset of another zone than the ` +
+      "platform's. Name the book's zone in the mapping, for example `zone: Europe/London`. Nothing was stored.",
+  );
 }
 
 const unfit = (problem: string, [first]: Importing['unreadable']): UsageError =>
@@ -131,8 +138,9 @@ async function startImport(trx: Trx, request: ImportRequest): Promise<Importing>
     book,
     counts: { ...NONE },
     days: new Set<BusinessDay>(),
-    /** By currency: what it adds, without signs. */
     added: new Map<string, string>(),
+    span: createSpan(request.zones.own),
+    isElsewhere: false,
     unreadable,
   };
 }
@@ -147,6 +155,8 @@ async function writeRows(importing: Importing, rows: readonly (BookRow | Unreada
     if (what === 'repeated') refused.push(repeated(entry));
     else {
       days.add(entry.day);
+      importing.span.add(entry);
+      if (entry.isElsewhere === true) importing.isElsewhere = true;
       counts[what] += 1;
       if (what === 'added' || what === 'returned') addTo(importing, entry);
     }
@@ -219,18 +229,33 @@ async function takeRows(
   return taken.split(' ') as (keyof Counts)[];
 }
 
-/** Withdraws the entries of these days that no row of the import names. Throws `UsageError` where that is most of them, unasked. */
-async function withdrawMissing(importing: Importing, { firstDay, lastDay }: Covered): Promise<void> {
+/**
+ * Withdraws the entries of this span that no row of the import names. Returns how many others of its days are not named and stay. Throws
+ * `UsageError` where most would be withdrawn, unasked.
+ */
+async function withdrawMissing(importing: Importing, span: Span): Promise<number> {
   const { trx, request, merchantNo, book, id, counts } = importing;
-  // Each account day of an entry is in book_day, and leads to the index by day.
-  const isHeld = sql`book_day.merchant_no = ${merchantNo} AND book_day.day BETWEEN ${firstDay} AND ${lastDay} AND entry.book = ${book}
+  const { firstDay, lastDay } = span;
+  const { currency = null } = request.mapping;
+  const { own } = request.zones;
+  const within = (
+    beginMs: number,
+    endMs: number,
+    from: BusinessDay,
+    to: BusinessDay,
+  ) => sql`CASE WHEN entry.booked_at IS NULL
+    THEN entry.day BETWEEN ${from}::date AND ${to}::date
+    ELSE entry.booked_at BETWEEN ${new Date(beginMs).toISOString()}::timestamptz AND ${new Date(endMs).toISOString()}::timestamptz END`;
+  // Each account day of an entry is in book_day, and leads to the index by day. Days of two zones are less than two days apart.
+  const isOnDays = sql`book_day.merchant_no = ${merchantNo} AND book_day.day BETWEEN ${firstDay}::date - 2 AND ${lastDay}::date + 2
     AND (entry.merchant_no, entry.currency, entry.day) = (book_day.merchant_no, book_day.currency, book_day.day)
-    AND entry.withdrawn_import_id IS NULL`;
+    AND entry.book = ${book} AND entry.withdrawn_import_id IS NULL AND (${currency === null} OR entry.currency = ${currency})`;
+  const isHeld = sql`${isOnDays} AND ${within(span.beginMs, span.endMs, span.from, span.to)}`;
+  const isUnnamed = sql`entry.import_id <> ${id} AND NOT EXISTS (SELECT FROM book_read WHERE entry_id = entry.id)
+    AND NOT EXISTS (SELECT FROM book_unreadable AS row WHERE row.import_id = ${id} AND row.number = entry.number)`;
   const { withdrawn, held } = await rowOf(trx)<{ withdrawn: number; held: number | null }>`
     WITH gone AS (
-      UPDATE book_entry AS entry SET withdrawn_import_id = ${id} FROM book_day
-      WHERE ${isHeld} AND entry.import_id <> ${id} AND NOT EXISTS (SELECT FROM book_read WHERE entry_id = entry.id)
-        AND NOT EXISTS (SELECT FROM book_unreadable AS row WHERE row.import_id = ${id} AND row.number = entry.number)
+      UPDATE book_entry AS entry SET withdrawn_import_id = ${id} FROM book_day WHERE ${isHeld} AND ${isUnnamed}
       RETURNING entry.currency, entry.day
     ), marked AS (${markChanged(merchantNo, sql`SELECT DISTINCT currency, day FROM gone`)})
     SELECT count(*) AS withdrawn, CASE WHEN count(*) > ${WITHDRAWN_UNASKED_MAX} THEN
@@ -242,27 +267,42 @@ async function withdrawMissing(importing: Importing, { firstDay, lastDay }: Cove
       `${request.source.name} lacks ${withdrawn.toLocaleString('en')} of the ${held.toLocaleString('en')} entries that the book ${book} ` +
         `has from ${firstDay} to ${lastDay}. Nothing was stored. If the file is complete, name its days with --from and --to.`,
     );
+  const days = [dayWindow(firstDay, own).beginMs, dayWindow(lastDay, own).endMs] as const;
+  const { kept } = await rowOf(trx)<{ kept: number }>`
+    SELECT count(*) AS kept FROM book_day JOIN book_entry AS entry ON ${isOnDays}
+      AND ${within(...days, firstDay, lastDay)} WHERE ${isUnnamed}`;
+  return kept;
 }
 
 /**
  * Completes the record of the import, and marks unreadable rows of earlier ones as answered: where this import read the same content or
- * all their days again, or the entry. Returns how many.
+ * all their time again, or the entry. Returns how many.
  */
-async function finishImport(importing: Importing, { firstDay, lastDay }: Covered): Promise<number> {
+async function finishImport(importing: Importing, covered: Span | null): Promise<number> {
   const { trx, request, id, merchantNo, book } = importing;
+  const { firstDay = null, lastDay = null } = covered ?? {};
   const [firstRead = null] = [...importing.days].toSorted();
   const { rowsRead: rows_read, unchanged, ...counts } = importing.counts;
   const sha256 = request.source.sha256();
-  const startsOn = sql<string>`coalesce(${request.startsOn ?? request.mapping.from ?? null}::date, least(${firstDay ?? firstRead}::date,
+  const firstHeld = (covered === null ? null : request.from) ?? firstRead;
+  const startsOn = sql<string>`coalesce(${request.startsOn ?? request.mapping.from ?? null}::date, least(${firstHeld}::date,
     (SELECT starts_on FROM book_import WHERE (merchant_no, book) = (${merchantNo}, ${book}) AND id < ${id} ORDER BY id DESC LIMIT 1)))`;
-  const days = { first_day: firstDay, last_day: lastDay, starts_on: startsOn };
+  const [heldFrom, heldTo] =
+    covered === null ? [null, null] : [covered.beginMs, covered.endMs].map((ms) => new Date(ms));
+  const days = {
+    first_day: firstDay,
+    last_day: lastDay,
+    starts_on: startsOn,
+    held_from: heldFrom,
+    held_to: heldTo,
+  };
   const figures = { content_sha256: sha256, rows_read, ...counts, ...days };
   await trx.updateTable('book_import').set(figures).where('id', '=', id).execute();
   const answered = await rowsOf(trx)`
     UPDATE book_unreadable AS row SET answered_import_id = ${id} FROM book_import AS earlier
     WHERE row.import_id = earlier.id AND row.answered_import_id IS NULL AND earlier.id < ${id}
       AND (earlier.merchant_no, earlier.book) = (${merchantNo}, ${book})
-      AND (earlier.content_sha256 = ${sha256} OR earlier.first_day >= ${firstDay} AND earlier.last_day <= ${lastDay} OR EXISTS (
+      AND (earlier.content_sha256 = ${sha256} OR earlier.held_from >= ${heldFrom}::timestamptz AND earlier.held_to <= ${heldTo}::timestamptz OR EXISTS (
         SELECT FROM book_entry AS entry WHERE (entry.merchant_no, entry.book, entry.number) = (earlier.merchant_no, earlier.book, row.number)
           AND ${isRead(importing)}))
     RETURNING row.line`;

@@ -1,18 +1,21 @@
 /** An import of a merchant's own book: what is asked for, and what it came to so far. */
 import type { BusinessDay } from '../../../ledger/entry.ts';
+import type { Currencies } from '../../../ledger/money.ts';
 import type { LoginWays } from '../../../ledger/people.ts';
 import type { AuditEvent } from '../../../store/audit.ts';
 import type { Trx } from '../../../store/engine/database.ts';
 import type { Mapping } from './mapping.ts';
 import type { UnreadableRow } from './rows.ts';
 import type { Source } from './sources.ts';
+import type { createSpan } from './span.ts';
 import type { Zones } from './values.ts';
 
 export interface ImportRequest {
   readonly mapping: Mapping;
   readonly source: Source;
   readonly zones: Zones;
-  /** First and last day that the file covers, where a person says so; else those of its first and last row. */
+  readonly currencies: Currencies;
+  /** First and last day of the book's zone that the file holds completely, where a person says so; else it holds from its first row to its last. */
   readonly from?: BusinessDay | undefined;
   readonly to?: BusinessDay | undefined;
   /** Finds out what the import would do, and leaves nothing. */
@@ -53,7 +56,11 @@ export interface Importing {
   readonly merchantNo: string;
   readonly book: string;
   readonly counts: Counts;
+  /** Of the platform's zone. */
   readonly days: Set<BusinessDay>;
+  readonly span: ReturnType<typeof createSpan>;
+  /** Whether a row's time has the offset of another zone than the platform's. */
+  isElsewhere: boolean;
   /** By currency: what it adds, without signs. */
   readonly added: Map<string, string>;
   readonly unreadable: Omit<UnreadableRow, 'raw'>[];

@@ -4,6 +4,7 @@ import { readYaml } from '../../../cli/input-file.ts';
 import { listRefused } from '../../../cli/merchant-list.ts';
 import { pathText, type Path } from '../../../forms/problem.ts';
 import { isDay, isTimeZone } from '../../../ledger/business-day.ts';
+import { zoneProblem } from '../../../ledger/zone-names.ts';
 import { isMerchantNo, MERCHANT_NO_RULE } from '../../../ledger/merchant-no.ts';
 import { CURRENCY_CODE } from '../../../ledger/money.ts';
 import { UsageError } from '../../../run/verdict/exit-codes.ts';
@@ -17,7 +18,7 @@ const COLUMNS_MAX = 5;
 /** Keys that no mapping has; more come of a file that is no mapping. */
 const UNKNOWN_NAMED_MAX = 20;
 const BOOK = /^[\p{L}\p{N}](?:[\p{L}\p{N} ._-]{0,38}[\p{L}\p{N}])?$/u;
-const DATES_RULE = 'is a form with day, month and year, like DD.MM.YYYY or MM/DD/YYYY hh:mm A';
+const DATES_RULE = 'is a form with day, month and year, like DD.MM.YYYY, D MMM YYYY or MM/DD/YYYY hh:mm A';
 const COLUMNS_RULE = 'is missing: which columns of the file are the number, the day and the amount';
 
 /** A text of this form, or for which this is true. */
@@ -38,17 +39,39 @@ const columns = z
 const maybe = columns.optional();
 const COLUMNS = {
   ...{ number: columns, booked: columns, currency: maybe, amount: maybe, credit: maybe, debit: maybe },
-  ...{ reference: maybe, type: maybe, text: maybe },
+  ...{ direction: maybe, reference: maybe, type: maybe, text: maybe },
 };
+
+const WORDS_MAX = 20;
+const NAMES_WORDS = `names a word, or a list of 1 to ${WORDS_MAX} words`;
+const word = z.string().trim().min(1, { error: NAMES_WORDS });
+/** Words of the column of the direction, in small letters. */
+const words = z
+  .union([word, z.array(word).min(1).max(WORDS_MAX)], { error: NAMES_WORDS })
+  .transform((given): readonly string[] => [given].flat().map((one) => one.toLowerCase()));
+const DIRECTION_RULE =
+  'has the words for debit, for credit, or for both, like {debit: Debit, credit: Credit}';
+const DIRECTIONS = { debit: words.optional(), credit: words.optional() };
+const directions = z
+  .strictObject(DIRECTIONS, { error: DIRECTION_RULE })
+  .refine(({ debit, credit }) => debit !== undefined || credit !== undefined, { error: DIRECTION_RULE })
+  .refine(({ debit = [], credit = [] }) => !debit.some((one) => credit.includes(one)), {
+    error: 'has a word for both debit and credit',
+  });
+const side = oneOf(['above-zero', 'below-zero']);
 
 const FIELDS = {
   merchant: text(isMerchantNo, MERCHANT_NO_RULE),
   book: text(BOOK, 'has 1 to 40 letters, digits, blanks, dots, dashes and underscores').default('books'),
   format: oneOf(['csv', 'xlsx', 'query']),
-  zone: text(isTimeZone, 'is a time zone, like Asia/Shanghai').optional(),
+  zone: z
+    .string()
+    .refine(isTimeZone, { error: ({ input }) => zoneProblem(String(input)) })
+    .optional(),
   dates: text((form) => datePattern(form) !== null, DATES_RULE).optional(),
-  decimal: oneOf(['point', 'comma']).default('point'),
+  decimal: oneOf(['point', 'comma']).optional(),
   sign: oneOf(['as-is', 'reversed']).default('as-is'),
+  ...{ debits: side.optional(), credits: side.optional(), direction: directions.optional() },
   covers: oneOf(['days', 'nothing']).default('days'),
   from: z.string().refine(isDay, { error: 'is the first day of the book, like 2026-03-01' }).optional(),
   currency: text(CURRENCY_CODE, 'is a currency code of three capitals').optional(),
@@ -78,6 +101,13 @@ const schema = fields.superRefine((mapping, context) => {
     if (mapping[key] === undefined && isOwn && format === 'query') add(key, 'is missing');
   }
   const [amount, credit, debit] = [named.amount, named.credit, named.debit].map((one) => one !== undefined);
+  if (mapping.direction !== undefined && named.direction === undefined)
+    add('columns', 'needs a column direction, as direction has its words');
+  if (named.direction !== undefined && (mapping.direction === undefined || !amount))
+    add('direction', `${DIRECTION_RULE}, and columns needs amount`);
+  for (const key of ['debits', 'credits'] as const)
+    if (mapping[key] !== undefined && named.direction === undefined && !debit)
+      add(key, 'is for columns of debit and credit, or for a column of the direction; leave it out');
   if (credit !== debit || amount === credit)
     add('columns', 'needs either amount, or needs both credit and debit');
   if ((named.currency === undefined) === (currency === undefined))
@@ -105,7 +135,7 @@ export function readMapping(given: string, path: string): Mapping {
 }
 
 function unknownKey(key: string, at: Path): string {
-  const known = Object.keys(at.length === 0 ? FIELDS : COLUMNS);
+  const known = Object.keys(at.length === 0 ? FIELDS : at[0] === 'direction' ? DIRECTIONS : COLUMNS);
   const meant = didYouMean(key, known);
   return `is not known; ${meant === null ? `known are ${known.join(', ')}` : `did you mean ${meant}?`}`;
 }

@@ -1,11 +1,13 @@
 /** Makes entries of the rows of a merchant's own book, or says why it cannot. */
-import { CURRENCY_CODE } from '../../../ledger/money.ts';
+import { CURRENCY_CODE, type Currencies } from '../../../ledger/money.ts';
 import { cutText, firstNamed, storableText } from '../../../ledger/text.ts';
 import { UsageError } from '../../../run/verdict/exit-codes.ts';
 import { csvText } from '../../../statements/formats/csv.ts';
+import { moneyReader } from './amounts.ts';
 import type { ColumnName, Mapping } from './mapping.ts';
+import { createDirectionSearch, createSides, sideOf } from './sides.ts';
 import type { Source, SourceRow } from './sources.ts';
-import { amountReader, momentReader, negated, type Moment, type Zones } from './values.ts';
+import { damageOf, momentReader, negated, type Moment, type Zones } from './values.ts';
 
 const NUMBER_CHARACTERS_MAX = 200;
 const TEXT_CHARACTERS_MAX = 2_000;
@@ -39,14 +41,27 @@ export interface UnreadableRow {
 /** Thrown and caught here: why a row is no entry, as a sentence. */
 class CellUnreadable extends Error {}
 
-/** The rows of the source, part by part. Throws `UsageError` where a column of the mapping is missing or there twice, or all is empty. */
-export async function* readRows(source: Source, mapping: Mapping, zones: Zones) {
+/** What rows are read by. */
+interface Reading {
+  readonly mapping: Mapping;
+  readonly zones: Zones;
+  readonly currencies: Currencies;
+}
+
+/**
+ * The rows of the source, part by part. Throws `UsageError` where a column of the mapping is missing or there twice, where all is empty, or
+ * where in the end the signs of the amounts may mean two things.
+ */
+export async function* readRows(source: Source, reading: Reading) {
+  const { mapping } = reading;
   let read: ReturnType<typeof rowReader> | null = null;
   for await (const part of source.rows) {
     const rows = read === null ? part.slice(1) : part;
-    read ??= rowReader(part[0]!.cells, source.name, mapping, zones);
-    yield rows.map(read);
+    read ??= rowReader(part[0]!.cells, source.name, reading);
+    yield rows.map(read.row);
   }
+  const doubt = read?.doubt() ?? null;
+  if (doubt !== null) throw new UsageError(`${source.name}: ${doubt} Nothing was stored.`);
   const where = mapping.sheet === undefined ? '' : ` in a sheet ${mapping.sheet}`;
   if (read === null) throw new UsageError(`${source.name} has no rows${where}. Nothing was stored.`);
 }
@@ -62,34 +77,63 @@ export const repeated = ({ source, number }: BookRow): UnreadableRow =>
 
 type Cells = SourceRow['cells'];
 
-/** Returns what reads the rows below `heads`, the names of the columns. */
-function rowReader(heads: Cells, name: string, mapping: Mapping, zones: Zones) {
-  const placesOf = columnPlaces(heads, mapping.columns, name);
-  const readAmount = amountReader(mapping.decimal);
-  const momentOf = momentReader(mapping, zones);
+/** Columns whose cells are kept as they are, whatever a spreadsheet made of them. */
+const FREE: readonly ColumnName[] = ['type', 'text'];
 
-  const text = (cells: Cells, column: ColumnName, join = ' '): string => {
-    const places = placesOf[column] ?? [];
-    if (places.length === 1) return cells[places[0]!]?.trim() ?? '';
-    const parts = places.map((place) => cells[place]?.trim() ?? '');
+/** `="00123"` is how a CSV tells a spreadsheet that a cell is text. */
+const SAID_TEXT = /^="([^"]*)"$/;
+const cellIn = (cells: Cells, place: number): string => {
+  const cell = cells[place]?.trim() ?? '';
+  return cell.startsWith('=') ? (SAID_TEXT.exec(cell)?.[1]?.trim() ?? cell) : cell;
+};
+
+/** Returns what gives the text of a column's cells. It throws `CellUnreadable` where a spreadsheet has damaged one. */
+const textReader =
+  (placesOf: Partial<Record<ColumnName, readonly number[]>>) =>
+  (cells: Cells, column: ColumnName, join = ' '): string => {
+    const parts = (placesOf[column] ?? []).map((place) => cellIn(cells, place));
+    for (const part of FREE.includes(column) ? [] : parts) {
+      const damage = damageOf(part);
+      if (damage !== null) throw new CellUnreadable(`the ${column === 'booked' ? 'day' : column} ${damage}`);
+    }
     return parts.filter((part) => part !== '').join(join);
   };
+
+/** Returns what reads the rows below `heads`, the names of the columns, and what is in doubt once all are read. */
+function rowReader(heads: Cells, name: string, { mapping, zones, currencies }: Reading) {
+  const placesOf = columnPlaces(heads, mapping.columns, name);
+  const text = textReader(placesOf);
+  const readMoney = moneyReader(mapping, currencies);
+  const momentOf = momentReader(mapping, zones);
+  const sides = createSides(mapping);
+  const search = createDirectionSearch(mapping, heads);
+
   const kept = (cells: Cells, column: ColumnName): string =>
     cutText(storableText(text(cells, column)), TEXT_CHARACTERS_MAX);
-  const amountIn = (cells: Cells, column: 'amount' | 'credit' | 'debit'): string => {
-    const given = text(cells, column);
-    const amount = readAmount(given);
-    if (amount !== null) return amount;
-    throw new CellUnreadable(`the ${column} is ${given === '' ? 'empty' : 'no amount'}.`);
+  const amountIn = (cells: Cells, column: 'amount' | 'credit' | 'debit', currency: string): string => {
+    const read = readMoney(text(cells, column), currency);
+    if ('amount' in read) return read.amount;
+    throw new CellUnreadable(`the ${column} ${read.problem}`);
   };
-  const amountOf = (cells: Cells): string => {
-    if (placesOf.amount !== undefined) return amountIn(cells, 'amount');
+  const amountOf = (source: SourceRow, currency: string): string => {
+    const { cells } = source;
+    if (placesOf.direction !== undefined) {
+      const side = sideOf(text(cells, 'direction'), mapping.direction);
+      if (side === null)
+        throw new CellUnreadable('the direction is no word of the mapping for debit or credit.');
+      return sides.moved(side, amountIn(cells, 'amount', currency));
+    }
+    if (placesOf.amount !== undefined) {
+      const amount = amountIn(cells, 'amount', currency);
+      search.see(source, amount);
+      return amount;
+    }
     const given = (['credit', 'debit'] as const).filter((column) => text(cells, column) !== '');
     if (given.length === 0) throw new CellUnreadable('credit and debit are empty.');
-    const amounts = given.map((column) => amountIn(cells, column));
-    const [at = 0, other] = amounts.flatMap((amount, place) => (Number(amount) === 0 ? [] : [place]));
+    const amounts = given.map((column) => amountIn(cells, column, currency));
+    const [at = 0, other] = amounts.flatMap((amount, place) => (/[1-9]/.test(amount) ? [place] : []));
     if (other !== undefined) throw new CellUnreadable('it has both a credit and a debit.');
-    return given[at] === 'credit' ? amounts[at]! : negated(amounts[at]!);
+    return sides.moved(given[at]!, amounts[at]!);
   };
 
   const numberOf = (cells: Cells): string => {
@@ -109,14 +153,14 @@ function rowReader(heads: Cells, name: string, mapping: Mapping, zones: Zones) {
       throw new CellUnreadable(`the day is not between ${FIRST_DAY} and ${LAST_DAY}.`);
     const currency = mapping.currency ?? text(cells, 'currency').toUpperCase();
     if (!CURRENCY_CODE.test(currency)) throw new CellUnreadable('the currency is no code of three letters.');
-    const amount = amountOf(cells);
+    const amount = amountOf(source, currency);
     return {
-      ...{ number, currency, source, day: moment.day, bookedAt: moment.bookedAt },
+      ...{ number, currency, source, ...moment },
       amount: mapping.sign === 'reversed' ? negated(amount) : amount,
       ...{ reference: kept(cells, 'reference'), type: kept(cells, 'type'), note: kept(cells, 'text') },
     };
   };
-  return (row: SourceRow): BookRow | UnreadableRow => {
+  const read = (row: SourceRow): BookRow | UnreadableRow => {
     let number: string | null = null;
     try {
       number = numberOf(row.cells);
@@ -126,6 +170,7 @@ function rowReader(heads: Cells, name: string, mapping: Mapping, zones: Zones) {
       return unreadableRow(row, error.message, number);
     }
   };
+  return { row: read, doubt: () => sides.doubt() ?? search.doubt() };
 }
 
 /** Empty cells at the end are no difference: some programs write them, and some leave them out. */

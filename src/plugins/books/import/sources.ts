@@ -175,7 +175,10 @@ async function* queryRows(mapping: Mapping, options: SourceOptions, hash: Hash):
     client.on('error', () => undefined);
     await client.connect();
     isOpen = true;
-    await client.query("BEGIN READ ONLY; SET LOCAL TimeZone TO 'UTC'; SET LOCAL DateStyle TO 'ISO, YMD'");
+    // With fewer digits, an amount that is kept as a double would be cut.
+    await client.query(
+      "BEGIN READ ONLY; SET LOCAL TimeZone TO 'UTC'; SET LOCAL DateStyle TO 'ISO, YMD'; SET LOCAL extra_float_digits TO 1",
+    );
     await ask(client, `DECLARE daybook_book NO SCROLL CURSOR FOR ${query}`);
     for (let line = 0, isFirst = true; ; isFirst = false) {
       const { rows, fields } = await ask(client, `FETCH ${BATCH_ROWS} FROM daybook_book`);

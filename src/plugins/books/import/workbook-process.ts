@@ -5,6 +5,8 @@ import yauzl from 'yauzl';
 import { loadFor } from '../../../host/packages.ts';
 import { ExpectedError } from '../../../ledger/ending.ts';
 import { messageOf } from '../../../ledger/text.ts';
+import { cellName, unsolvedFormulas } from './formulas.ts';
+import { NO_RESULT } from './values.ts';
 import type { WorkbookAnswer, WorkbookLimits, WorkbookQuestion, WorkbookValue } from './workbook.ts';
 
 /** Rows, and characters of them, that are written together. */
@@ -75,6 +77,9 @@ const charactersOf = (values: readonly WorkbookValue[]): number =>
 
 async function writeRows(file: Buffer, { sheet, limits }: WorkbookQuestion): Promise<void> {
   const { streamXlsxRows } = await loadFor('books kept as XLSX', () => import('hucre/xlsx'));
+  const unsolved = await unsolvedFormulas(file, sheet ?? undefined);
+  const found = (value: WorkbookValue, row: number, column: number): WorkbookValue =>
+    value === null && unsolved.has(cellName(row, column)) ? NO_RESULT : value;
   let part: [number, ReturnType<typeof written>[]][] = [];
   let [cells, characters, ofPart] = [0, 0, 0];
   const charactersMax = limits.unpackedBytes * SHARED_TIMES_MAX;
@@ -87,7 +92,7 @@ async function writeRows(file: Buffer, { sheet, limits }: WorkbookQuestion): Pro
     if (cells > limits.cells) throw tooMany('rows and cells', limits.cells);
     if (ofRow > ROW_CHARACTERS_MAX) throw tooMany('characters in a row', ROW_CHARACTERS_MAX);
     if (characters > charactersMax) throw tooMany('characters', charactersMax);
-    part.push([index, values.map(written)]);
+    part.push([index, values.map((value, column) => written(found(value, index, column)))]);
     if (part.length < PART_ROWS && ofPart < PART_CHARACTERS) continue;
     await write({ rows: part });
     [part, ofPart] = [[], 0];

@@ -40,6 +40,8 @@ export interface PagesDeps {
     | 'alerts'
     | 'closeApproval'
     | 'books'
+    | 'currencies'
+    | 'bankCurrencies'
     | 'access'
     | 'connectionsMax'
   >;

@@ -5,7 +5,7 @@ import { firstBytes, joined, type ObjectStore } from '../../../objects/object-st
 import { accountMonthFile } from '../../../months/account-month.ts';
 import { changesBetween } from '../../../months/changes-since.ts';
 import { formatNote, inFormat } from '../../../statements/fetch.ts';
-import { MONTH_FORMATS, STATEMENT_FORMATS } from '../../../statements/formats/all.ts';
+import { formatWith, MONTH_FORMATS, STATEMENT_FORMATS } from '../../../statements/formats/all.ts';
 import { CSV } from '../../../statements/formats/csv.ts';
 import type { StatementFormat } from '../../../statements/formats/format.ts';
 import { fileOf, monthZipName, nameIn, overviewName } from '../../../statements/keys.ts';
@@ -132,12 +132,12 @@ async function* patient(
  * the store holds other bytes than were published, for example.
  */
 async function dayFile(
-  { db, objects, turns }: PagesContext,
+  { db, objects, turns, settings }: PagesContext,
   asked: Asked,
   takeTurn: TakeTurn,
 ): Promise<Download> {
   const [account, day] = [accountIn(asked), dayIn(asked.part('day'))];
-  const format = formatIn(asked);
+  const format = formatIn(asked, settings);
   const statement = await statementOf(db, account, day, revisionIn(asked.query('revision')));
   if (statement === undefined) throw new PageRefusal(404);
   const manifest = await manifestOfDay(db, account.merchantNo, day);
@@ -173,14 +173,14 @@ async function dayFile(
  * `currency`, one account's in a format that holds a month.
  */
 async function monthFile(context: PagesContext, asked: Asked, takeTurn: TakeTurn): Promise<Download> {
-  const { db, objects, now, turns } = context;
+  const { db, objects, now, turns, settings } = context;
   const merchantNo = merchantIn(asked);
   const [, monthName = '', extension = ''] = /^(\d{4}-\d{2})\.([\w.]+)$/.exec(asked.part('file')) ?? [];
   if (monthName === '') throw new PageRefusal(404);
   const month = monthIn(monthName);
   if (asked.query('currency') !== null) return accountMonth(context, asked, { month, extension }, takeTurn);
   if (extension !== 'zip') return overview(context, { merchantNo, month, extension }, takeTurn);
-  const format = formatIn(asked);
+  const format = formatIn(asked, settings);
   await takeTurn(turns.made);
   const { accounts, files } = await monthDownload({ db, objects, format, now }, merchantNo, month, null);
   if (files.length === 0) throw new PageRefusal(404);
@@ -222,15 +222,16 @@ async function overview(
 }
 
 async function accountMonth(
-  { db, objects, turns }: PagesContext,
+  { db, objects, turns, settings }: PagesContext,
   asked: Asked,
   { month, extension }: { readonly month: Month; readonly extension: string },
   takeTurn: TakeTurn,
 ): Promise<Download> {
   const currency = asked.query('currency')!;
   const merchantNo = merchantIn(asked);
-  const format = STATEMENT_FORMATS.find((one) => one.holdsMonth && one.extension === extension);
-  if (format === undefined) throw new PageRefusal(404);
+  const known = STATEMENT_FORMATS.find((one) => one.holdsMonth && one.extension === extension);
+  if (known === undefined) throw new PageRefusal(404);
+  const format = formatWith(known, settings.bankCurrencies);
   const [account] = (await accountMonths(db, merchantNo, month, [currency])).accounts;
   if (account === undefined || account.statements.length === 0) throw new PageRefusal(404);
   await takeTurn(turns.made);
@@ -252,10 +253,10 @@ async function entriesFile(context: PagesContext, asked: Asked, takeTurn: TakeTu
 }
 
 /** Throws `PageRefusal` for an unknown one. */
-function formatIn(asked: Asked): StatementFormat {
+function formatIn(asked: Asked, { bankCurrencies }: PagesContext['settings']): StatementFormat {
   const format = STATEMENT_FORMATS.find(({ name }) => name === (asked.query('format') ?? CSV.name));
   if (format === undefined) throw new PageRefusal(404);
-  return format;
+  return formatWith(format, bankCurrencies);
 }
 
 /**

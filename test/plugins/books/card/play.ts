@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { addDays, dayOf } from '../../../../src/ledger/business-day.ts';
 import { fromScaled, toScaled } from '../../../../src/ledger/money.ts';
 import { bookFigures } from '../../../../src/plugins/books/figures.ts';
+import { createCurrencies } from '../../../../src/ledger/money.ts';
 import { importBook } from '../../../../src/plugins/books/import/import.ts';
 import { readMapping } from '../../../../src/plugins/books/import/mapping.ts';
 import { openSource } from '../../../../src/plugins/books/import/sources.ts';
@@ -123,6 +124,7 @@ async function importOwn(db: Db, { merchantNo, zone, book }: Case): Promise<void
     mapping,
     source: openSource(mapping, { path: '-', env: {}, stdin, isInsecureAllowed: false }),
     zones: { own: zone, platform: zone },
+    currencies: createCurrencies({}),
     ...{ from: undefined, to: undefined, isDryRun: false, now: () => NOW, onProgress: () => undefined },
     auditEvent: { by: 'Ada', command: 'books import', subject: merchantNo },
     signal: new AbortController().signal,
