@@ -1,6 +1,7 @@
 /** Reads and checks one page of one merchant's ledger: all that the other modules need to know of sp2404. */
 import type { LedgerEntry, UnreadableEntry, Window } from '../ledger/entry.ts';
 import type { ClockReading } from './attempt.ts';
+import type { BesidePage } from './beside-page.ts';
 
 /** What authenticates a merchant's calls (docs/platform.md 5). */
 export interface MerchantAccess {
@@ -33,6 +34,8 @@ export interface LedgerPage {
    * platform's limit, or only the count. Left out otherwise.
    */
   readonly fullAt?: number;
+  /** What an empty page carried beside its own fields, if that may say no: it is not believed by itself. */
+  readonly beside?: BesidePage;
   /** Sentences about oddities of accepted entries: too many decimals, an unknown code. */
   readonly notices: readonly string[];
   /** How far the platform's clock is ahead of ours; missing if the reply did not show it. */

@@ -36,6 +36,8 @@ import {
   type ReadLimits,
 } from './limits.ts';
 import { lengthMs, splitWindow, subtractWindows } from '../ledger/window.ts';
+import { findCap } from './caps.ts';
+import type { ReadingWork } from './reading-work.ts';
 import { inGroups, type WideWindow } from './wide-windows.ts';
 
 /** What one planned window has cost so far, and what came of it; shared by all its parts. */
@@ -59,6 +61,9 @@ export interface PageSource {
   /** Called at once for the first page of each reading, so that the zone is proven while other pages are read. */
   readonly onFirstPage: (page: LedgerPage, asked: Asked) => void;
   readonly onContradiction: (problem: string) => void;
+  readonly work: ReadingWork;
+  /** Whether an empty page is believed, see `createDoubtOfEmpty`. Throws `PlatformRejected` if it is a refusal. */
+  readonly isEmptyBelieved: (asked: Asked, page: LedgerPage) => Promise<boolean>;
 }
 
 export interface NotedReading {
@@ -101,6 +106,7 @@ export async function certifyWindow(
     const first = await source.page(task, 1);
     requests += 1;
     source.onFirstPage(first, task);
+    if (!(await source.isEmptyBelieved(task, first))) continue;
     const { total } = first;
 
     const deep = splitDeep(window, total, splitPolicy, limits);
@@ -112,9 +118,12 @@ export async function certifyWindow(
     requests += rest;
     united = united === null ? reading : uniteReadings(united, reading);
     if (united.problem === null) {
-      if (total > 0) retryBudget.certifiedPages += pagesOf(total);
-      if (total > 0) retryBudget.streak.failed = 0;
-      return read(united, { requests, problem: null });
+      const cap = await findCap(task, united, source, limits.clockSkewMsMax);
+      if (cap.kind === 'capped') return read(united, { requests, problem: cap.sentence });
+      if (cap.kind === 'none' || reads >= limits.onePageReadsMax)
+        return proven(task, united, requests, source);
+      united = null;
+      continue;
     }
     // While known entries are seen a second time, a reading leads somewhere even without a certificate.
     if (united.seenOnce === null || distinctOf(united) < united.total) retryBudget.failedCalls += 1 + rest;
@@ -134,6 +143,16 @@ export async function certifyWindow(
     const problem = `${spanText(task)} could not be certified in ${reads} reading${reads === 1 ? '' : 's'}: ${united.problem}`;
     return read({ ...united, ...everSeen }, { requests, problem });
   }
+}
+
+function proven(task: CertifyTask, reading: Reading, requests: number, { work }: PageSource): Outcome {
+  const { total } = reading;
+  if (total > 0) {
+    task.retryBudget.certifiedPages += pagesOf(total);
+    task.retryBudget.streak.failed = 0;
+    work.countProven(task, total);
+  }
+  return read(reading, { requests, problem: null });
 }
 
 /**
@@ -253,6 +272,7 @@ export async function certifyWide(task: WideTask, source: PageSource, limits: Re
     if (first === null) return apart(task, 2);
     requests += 1;
     source.onFirstPage(first, task);
+    if (!(await source.isEmptyBelieved(task, first))) continue;
     const { total } = first;
     if (isFilled(first) && pagesOf(total) > pagesMax(task, limits))
       return apart(task, groupsFor(total, task, limits));
@@ -263,8 +283,17 @@ export async function certifyWide(task: WideTask, source: PageSource, limits: Re
     requests += rest;
     if (reading.unreadable.size + reading.outOfScope.size > 0) return apart(task, 2);
     if (reading.problem === null) {
-      if (await isCutShort(task, reading, source)) return apart(task, 2);
-      return read(reading, { requests, problem: null });
+      const isLong = lengthMs(task.window) > MAY_BE_CUT_MS;
+      if (isLong && (await isCutShort(task, reading, source))) return apart(task, 2);
+      const cap = await findCap(task, reading, source, limits.clockSkewMsMax);
+      if (cap.kind === 'capped') {
+        // A longer window may be cut by its length.
+        if (!isLong) source.work.noteCap(cap.sentence);
+        return apart(task, Math.ceil((2 * cap.parts) / total));
+      }
+      if (cap.kind === 'none' || reads >= limits.readsBeforeSplitMax)
+        return proven(task, reading, requests, source);
+      continue;
     }
     if (reading.mayUnite && rest > 0) {
       const fine = { ...task, splitPolicy: { ...task.splitPolicy, pageNumMax: 1 } };
@@ -275,7 +304,7 @@ export async function certifyWide(task: WideTask, source: PageSource, limits: Re
 }
 
 /** Some platforms answer only the first or last days of a window longer than this, with a total of these. */
-const MAY_BE_CUT_MS = 9 * 86_400_000;
+export const MAY_BE_CUT_MS = 9 * 86_400_000;
 const QUIET_MS = 86_400_000 / 2;
 
 /**
@@ -287,7 +316,6 @@ async function isCutShort(
   { entries, neighbours }: Reading,
   source: PageSource,
 ): Promise<boolean> {
-  if (lengthMs(window) <= MAY_BE_CUT_MS) return false;
   const times = [...entries.values(), ...neighbours.values()].map(({ bookedMs }) => bookedMs);
   const [firstMs, lastMs] = [Math.min(...times), Math.max(...times)];
   const busy = times.length === 0 ? [] : [{ beginMs: firstMs - 60_000, endMs: lastMs + 60_000 }];

@@ -4,6 +4,7 @@ import type { LedgerEntry, UnreadableEntry, Window } from '../../src/ledger/entr
 import type { LedgerPage } from '../../src/platform/ledger-reader.ts';
 import { certifyWindow, type CertifyTask, type PageSource } from '../../src/sync/certify.ts';
 import { READ_LIMITS } from '../../src/sync/limits.ts';
+import { createReadingWork } from '../../src/sync/reading-work.ts';
 import { accountEntries } from '../support/ledger-entries.ts';
 
 const SECOND: Window = {
@@ -39,6 +40,8 @@ async function costOf(readings: readonly (readonly LedgerPage[])[]) {
     holdPages: () => Promise.resolve(),
     onFirstPage: () => undefined,
     onContradiction: () => undefined,
+    work: createReadingWork(1, READ_LIMITS),
+    isEmptyBelieved: () => Promise.resolve(true),
   };
   const limits = { ...READ_LIMITS, readsBeforeSplitMax: 32 };
   const outcome = await certifyWindow(task, source, limits);
