@@ -12,7 +12,8 @@
 import type { Window } from '../ledger/entry.ts';
 import { isAllStored, type Compared } from '../store/compare-with-stored.ts';
 import type { Asked } from './certificate.ts';
-import { spanText, type NotedReading } from './certify.ts';
+import { type NotedReading } from './certify.ts';
+import { spanText } from './page-source.ts';
 import { apartAt, holds, isIn, wideOf, type WideWindow } from './wide-windows.ts';
 
 interface Doubted {

@@ -9,11 +9,11 @@
 import type { Window } from '../ledger/entry.ts';
 import { lengthMs, subtractWindows } from '../ledger/window.ts';
 import type { Asked, Reading } from './certificate.ts';
-import { isRefusal, spanText, type PageSource } from './certify.ts';
+import { isRefusal, spanText, type PageSource } from './page-source.ts';
 import type { WideWindow } from './wide-windows.ts';
 
 /** Caps are multiples of this. */
-const ROUND = 50;
+const ROUND = 100;
 const SECOND_MS = 1_000;
 /** Quiet time at an edge is asked about where it is longer than a night and a day, */
 const QUIET_MS = 36 * 3_600_000;
@@ -22,7 +22,7 @@ const EXPECTED_MIN = 5;
 const ENTRIES_MIN = 10;
 
 /** `changed`: an entry came meanwhile, and the window is to be read again. */
-type CapFinding =
+export type CapFinding =
   | { readonly kind: 'none' | 'changed' }
   | { readonly kind: 'capped'; readonly sentence: string; readonly parts: number };
 
@@ -36,23 +36,31 @@ export async function findCap(
 ): Promise<CapFinding> {
   const { total } = reading;
   const times = [...reading.entries.values(), ...reading.neighbours.values()].map(({ bookedMs }) => bookedMs);
-  const isSuspect =
-    total > 0 &&
-    (total % ROUND === 0 || source.work.isStatedElsewhere(asked, total) || hasLongQuiet(asked, times));
-  if (!isSuspect) return NONE;
+  const ask = (): Promise<CapFinding> => askHalves(asked, { total, times }, source, clockSkewMs);
+  if (total > 0 && (total % ROUND === 0 || hasLongQuiet(asked, times))) return ask();
+  return source.work.isStatedElsewhere(asked, total) ? source.work.onceFor(total, ask) : NONE;
+}
+
+async function askHalves(
+  asked: Asked,
+  { total, times }: { readonly total: number; readonly times: readonly number[] },
+  source: Pick<PageSource, 'page' | 'work'>,
+  clockSkewMs: number,
+): Promise<CapFinding> {
   const halves = halvesOf(asked.window, times);
   if (halves === null) return NONE;
   const { currency } = asked;
-  const ask = async (window: Window): Promise<number> => (await source.page({ window, currency }, 1)).total;
+  const totalOf = async (window: Window): Promise<number> =>
+    (await source.page({ window, currency }, 1)).total;
   try {
-    const totals = await Promise.all(halves.map(ask));
-    const [cutMs] = [halves[1].beginMs];
+    const totals = await Promise.all(halves.map(totalOf));
+    const cutMs = halves[1].beginMs;
     // Asked for with the clock's slack, both halves have the entries next to the cut.
     const isInBoth = (ms: number): boolean =>
       clockSkewMs > 0 && Math.abs(ms - cutMs) <= 2 * clockSkewMs + SECOND_MS;
     const sum = totals[0]! + totals[1]! - times.filter(isInBoth).length;
     if (sum <= total) return NONE;
-    if ((await ask(asked.window)) > total) return { kind: 'changed' };
+    if ((await totalOf(asked.window)) > total) return { kind: 'changed' };
     source.work.noteCapped(total);
     return { kind: 'capped', sentence: capText(asked, total, sum), parts: sum };
   } catch (error) {
@@ -63,10 +71,10 @@ export async function findCap(
 
 /** Whether the entries leave time at an edge that would hold some by their number. Time read before would lack stored ones. */
 function hasLongQuiet(
-  { window, readBefore = [] }: Pick<WideWindow, 'window' | 'readBefore'>,
+  { window, readBefore }: Pick<WideWindow, 'window' | 'readBefore'>,
   times: readonly number[],
 ): boolean {
-  if (times.length < ENTRIES_MIN) return false;
+  if (readBefore === undefined || times.length < ENTRIES_MIN) return false;
   const busy = { beginMs: Math.min(...times), endMs: Math.max(...times) };
   const quietMs = Math.max(QUIET_MS, (EXPECTED_MIN * lengthMs(busy)) / times.length);
   return subtractWindows([window], [...readBefore, busy]).some((one) => lengthMs(one) > quietMs);
@@ -88,4 +96,4 @@ function halvesOf({ beginMs, endMs }: Window, times: readonly number[]): readonl
 }
 
 export const capText = (asked: Asked, total: number, parts: number): string =>
-  `the platform caps its results at ${total}: for ${spanText(asked)} the total is ${total}, but its parts hold ${parts}`;
+  `${spanText(asked)} could not be certified: the total is ${total}, but its parts hold ${parts}: the platform caps its results at ${total}`;

@@ -10,7 +10,6 @@
  * - Calls that led nowhere are counted for each planned window with all its parts. At a limit, it is given up.
  */
 import type { LedgerEntry, UnreadableEntry, Window } from '../ledger/entry.ts';
-import { PlatformRejected, PlatformReplyInvalid } from '../platform/errors.ts';
 import type { LedgerPage } from '../platform/ledger-reader.ts';
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
 import type { WindowReading } from '../store/compare-with-stored.ts';
@@ -37,7 +36,7 @@ import {
 } from './limits.ts';
 import { lengthMs, splitWindow, subtractWindows } from '../ledger/window.ts';
 import { findCap } from './caps.ts';
-import type { ReadingWork } from './reading-work.ts';
+import { isRefusal, spanText, type PageSource } from './page-source.ts';
 import { inGroups, type WideWindow } from './wide-windows.ts';
 
 /** What one planned window has cost so far, and what came of it; shared by all its parts. */
@@ -51,19 +50,6 @@ export interface RetryBudget {
 export interface CertifyTask extends Asked {
   readonly splitPolicy: SplitPolicy;
   readonly retryBudget: RetryBudget;
-}
-
-export interface PageSource {
-  /** `isBeyondLast`: the page after the last, in whose place the last may come again. */
-  readonly page: (asked: Asked, pageNum: number, isBeyondLast?: boolean) => Promise<LedgerPage>;
-  /** Waits until so many more pages may be in memory; later calls for the same window do nothing. */
-  readonly holdPages: (pages: number) => Promise<void>;
-  /** Called at once for the first page of each reading, so that the zone is proven while other pages are read. */
-  readonly onFirstPage: (page: LedgerPage, asked: Asked) => void;
-  readonly onContradiction: (problem: string) => void;
-  readonly work: ReadingWork;
-  /** Whether an empty page is believed, see `createDoubtOfEmpty`. Throws `PlatformRejected` if it is a refusal. */
-  readonly isEmptyBelieved: (asked: Asked, page: LedgerPage) => Promise<boolean>;
 }
 
 export interface NotedReading {
@@ -179,10 +165,6 @@ function pagesToFollow(first: LedgerPage, task: CertifyTask, isDeep: boolean, li
 const roomOf = ({ fullAt, total }: LedgerPage): number =>
   fullAt !== undefined && fullAt < total ? fullAt : PAGE_SIZE_MAX;
 
-/** Whether the platform answered, and did not want to or could not say what was asked. */
-export const isRefusal = (error: unknown): boolean =>
-  error instanceof PlatformRejected || error instanceof PlatformReplyInvalid;
-
 /** Reads so many pages after the first one, and judges all of them. */
 async function readRest(
   asked: Asked,
@@ -245,11 +227,6 @@ const outOfScopeKept = ({ entry, reason }: OutOfScopeRecord): UnreadableEntry =>
   const { batchNo, currency, transactionType, credit, debit, balance, bookedAt } = entry;
   const raw = JSON.stringify({ batchNo, currency, transactionType, credit, debit, balance, bookedAt });
   return { batchNo, raw, reason };
-};
-
-export const spanText = ({ window, currency }: Asked): string => {
-  const [begin, end] = [window.beginMs, window.endMs].map((ms) => new Date(ms).toISOString());
-  return `the window ${String(begin)} to ${String(end)}${currency === null ? '' : ` in ${currency}`}`;
 };
 
 /**

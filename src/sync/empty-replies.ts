@@ -8,7 +8,7 @@ import { PlatformRejected } from '../platform/errors.ts';
 import type { LedgerPage } from '../platform/ledger-reader.ts';
 import { INSTANT_MS_MAX, INSTANT_MS_MIN } from '../platform/wire.ts';
 import type { Asked } from './certificate.ts';
-import { spanText, type PageSource } from './certify.ts';
+import { spanText, type PageSource } from './page-source.ts';
 import { isIn } from './wide-windows.ts';
 
 /** The stored entry to reach to: the newest one before the end of a window, or else one after it; null if none is stored. */

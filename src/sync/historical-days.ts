@@ -15,7 +15,7 @@ import type { LedgerPage, LedgerReader, MerchantAccess } from '../platform/ledge
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
 import { countByFigures, countStored, type Days, type OlderDaysRound } from '../store/historical-days.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { isRefusal } from './certify.ts';
+import { isRefusal } from './page-source.ts';
 import {
   compareEntries,
   beginRound,

@@ -7,14 +7,8 @@
 import { UNTRACED, type Trace } from '../host/trace.ts';
 import type { LedgerPage, LedgerPageQuery, LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import type { Asked } from './certificate.ts';
-import {
-  certifyWide,
-  certifyWindow,
-  type NotedReading,
-  type PageSource,
-  type RetryBudget,
-  spanText,
-} from './certify.ts';
+import { certifyWide, certifyWindow, type NotedReading, type RetryBudget } from './certify.ts';
+import { type PageSource, spanText } from './page-source.ts';
 import { READ_LIMITS, type ReadLimits, type SplitPolicy, type Split } from './limits.ts';
 import { createDoubtOfEmpty, type StoredNear } from './empty-replies.ts';
 import { createPageSemaphore, type PageSemaphore } from './page-semaphore.ts';
@@ -27,7 +21,7 @@ export interface ReadWindowsOptions {
   readonly merchant: MerchantAccess;
   readonly asked: readonly WideWindow[];
   readonly limits?: Partial<ReadLimits> | undefined;
-  /** What the reading has cost so far; left out, it begins here. */
+  /** What the reading has cost so far; left out, it begins here, without a limit of calls. */
   readonly work?: ReadingWork | undefined;
   /** Left out: none but what is stored is known, and nothing is stored. */
   readonly storedNear?: StoredNear | undefined;
@@ -66,7 +60,7 @@ export async function readWindows(options: ReadWindowsOptions): Promise<void> {
   const queue = new WindowQueue(options.asked, limits.pageNumMax);
   const { trace = UNTRACED } = options;
   const planned = options.asked.reduce((count, one) => count + one.planned.length, 0);
-  const { work = createReadingWork(planned, limits) } = options;
+  const { work = createReadingWork(planned, { ...limits, callsMin: Infinity }) } = options;
 
   const running = new Set<Promise<void>>();
   const begin = (task: Task): void => {

@@ -9,6 +9,7 @@ import { overlaps } from '../ledger/window.ts';
 import type { LedgerPage } from '../platform/ledger-reader.ts';
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
 import { pagesOf, type Asked } from './certificate.ts';
+import type { CapFinding } from './caps.ts';
 import type { ReadLimits } from './limits.ts';
 import { isWithin, wideOf, type WideWindow } from './wide-windows.ts';
 
@@ -27,6 +28,11 @@ export interface ReadingWork {
   readonly noteTotal: (asked: Asked, page: LedgerPage) => void;
   /** Whether another window states this total, too. */
   readonly isStatedElsewhere: (asked: Asked, total: number) => boolean;
+  /**
+   * Asks about one window with a total that others state, too. If it is not capped, the others with that total are not asked
+   * about; if it is, each is.
+   */
+  readonly onceFor: (total: number, ask: () => Promise<CapFinding>) => Promise<CapFinding>;
   /** A window was capped at this total. */
   readonly noteCapped: (total: number) => void;
   /** Windows that were proven with a total before another one showed that it is a cap: they are to be read again. */
@@ -37,7 +43,7 @@ export interface ReadingWork {
 }
 
 /** A smaller total is no cap, but that of small windows that are alike. */
-const CAP_MIN = 10;
+const CAP_MIN = 100;
 /** Most totals remembered. A merchant of more windows has other signs. */
 const TOTALS_MAX = 10_000;
 /** Most windows in a row with the same total that are compared with each other. */
@@ -59,6 +65,7 @@ export function createReadingWork(
   const statedBy = new Map<number, string>();
   const caps = new Set<string>();
   const cappedAt = new Set<number>();
+  const asked = new Map<number, Promise<CapFinding>>();
   const provenAt = new Map<number, Asked[]>();
 
   return {
@@ -67,11 +74,21 @@ export function createReadingWork(
       if (calls >= callsMax) throw new ReadingStopped(tooManyCalls(calls, windows, proven));
       calls += 1;
     },
-    countProven: (asked, total) => {
+    countProven: (proved, total) => {
       proven += pagesOf(total);
       const known = provenAt.get(total) ?? [];
       if (total >= CAP_MIN && !cappedAt.has(total) && known.length < WINDOWS_MAX)
-        provenAt.set(total, [...known, asked]);
+        provenAt.set(total, [...known, proved]);
+    },
+    onceFor: async (total, ask) => {
+      const first = asked.get(total);
+      if (first !== undefined) {
+        const { kind } = await first;
+        return kind === 'none' ? first : ask();
+      }
+      const finding = ask();
+      asked.set(total, finding);
+      return finding;
     },
     noteCapped: (total) => void cappedAt.add(total),
     takeProvenAtCap: () =>

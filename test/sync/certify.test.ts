@@ -2,7 +2,8 @@
 import { expect, test } from 'vitest';
 import type { LedgerEntry, UnreadableEntry, Window } from '../../src/ledger/entry.ts';
 import type { LedgerPage } from '../../src/platform/ledger-reader.ts';
-import { certifyWindow, type CertifyTask, type PageSource } from '../../src/sync/certify.ts';
+import { certifyWindow, type CertifyTask } from '../../src/sync/certify.ts';
+import type { PageSource } from '../../src/sync/page-source.ts';
 import { READ_LIMITS } from '../../src/sync/limits.ts';
 import { createReadingWork } from '../../src/sync/reading-work.ts';
 import { accountEntries } from '../support/ledger-entries.ts';
