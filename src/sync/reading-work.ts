@@ -111,6 +111,7 @@ export function createReadingWork(
     },
     isStatedElsewhere: ({ window, currency }, total) => {
       if (total < CAP_MIN) return false;
+      if (cappedAt.has(total)) return true;
       const by = statedBy.get(total);
       return by !== undefined && by !== keyOf(window, currency);
     },
