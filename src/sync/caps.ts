@@ -3,7 +3,8 @@
  * holds. A reading of such a window adds up, so nothing in it shows what it lacks; its halves do.
  *
  * The halves are asked for where the total is a round number, as caps are, where another window of the same reading
- * states the same total, and where entries end long before the window does. A window is cut in the middle of its entries: whether the platform shows the oldest, the newest or
+ * states the same total, and where entries end long before the window does. Not where all days of a window were read before, as
+ * their stored entries would be missing. A window is cut in the middle of its entries: whether the platform shows the oldest, the newest or
  * any others, one half then has room for what the window lacked.
  */
 import type { Window } from '../ledger/entry.ts';
@@ -29,12 +30,13 @@ export type CapFinding =
 const NONE: CapFinding = { kind: 'none' };
 
 export async function findCap(
-  asked: Asked & Pick<WideWindow, 'readBefore'>,
+  asked: WideWindow,
   reading: Pick<Reading, 'total' | 'entries' | 'neighbours'>,
   source: Pick<PageSource, 'page' | 'work'>,
   clockSkewMs: number,
 ): Promise<CapFinding> {
   const { total } = reading;
+  if (wasRead(asked)) return NONE;
   const times = [...reading.entries.values(), ...reading.neighbours.values()].map(({ bookedMs }) => bookedMs);
   const ask = (): Promise<CapFinding> => askHalves(asked, { total, times }, source, clockSkewMs);
   if (total > 0 && (total % ROUND === 0 || hasLongQuiet(asked, times))) return ask();
@@ -68,6 +70,10 @@ async function askHalves(
     return NONE;
   }
 }
+
+/** Whether all of several days was read before: what a cap hides of them is then missed among the stored entries. */
+const wasRead = ({ window, planned, readBefore }: WideWindow): boolean =>
+  readBefore !== undefined && planned.length > 1 && subtractWindows([window], readBefore).length === 0;
 
 /** Whether the entries leave time at an edge that would hold some by their number. Time read before would lack stored ones. */
 function hasLongQuiet(

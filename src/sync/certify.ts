@@ -47,7 +47,7 @@ export interface RetryBudget {
   readonly streak: { failed: number };
 }
 
-export interface CertifyTask extends Asked {
+export interface CertifyTask extends WideWindow {
   readonly splitPolicy: SplitPolicy;
   readonly retryBudget: RetryBudget;
 }
@@ -234,7 +234,7 @@ const outOfScopeKept = ({ entry, reason }: OutOfScopeRecord): UnreadableEntry =>
  * of its planned windows, down to each by itself. So nothing that is odd about one day leaves another one unproven, and
  * no trouble is ever stored about a wide window.
  */
-type WideTask = CertifyTask & WideWindow;
+type WideTask = CertifyTask;
 
 /**
  * Reads the window once more if it does not add up, as an entry may have come between two pages. It is read in two groups if
