@@ -4,19 +4,8 @@
  * says nothing, nor what a page of any platform may have: figures of paging, numbers of calls and times, a word of success.
  */
 import { ONLY_ELEMENT } from './exact-json.ts';
+import type { BesideField, BesidePage } from './ledger-reader.ts';
 import { saysOutcome, valueText, type Layer } from './reply.ts';
-
-/** A field beside the page, with its value as text. */
-export interface BesideField {
-  readonly name: string;
-  readonly value: string;
-}
-
-export interface BesidePage {
-  readonly fields: readonly BesideField[];
-  /** A code, status or flag says yes: see `refusalIn`. */
-  readonly saysYes: boolean;
-}
 
 const plainName = (name: string): string => name.toLowerCase().replace(/[_-]/g, '');
 

@@ -3,11 +3,11 @@
  */
 import type { LedgerEntry, UnreadableEntry } from '../ledger/entry.ts';
 import { plainDecimal, type Currencies } from '../ledger/money.ts';
-import { besidePage, createHabits, type BesidePage } from './beside-page.ts';
+import { besidePage, createHabits } from './beside-page.ts';
 import { PlatformReplyInvalid } from './errors.ts';
 import { elementTexts, type ExactJson } from './exact-json.ts';
 import { readLedgerEntry } from './ledger-entry.ts';
-import type { LedgerPage, LedgerPageQuery, LedgerReader } from './ledger-reader.ts';
+import type { BesidePage, LedgerPage, LedgerPageQuery, LedgerReader } from './ledger-reader.ts';
 import { cameOf, readReply, refusedWithToken, type Layer } from './reply.ts';
 import type { ReplyContext, Transport } from './transport.ts';
 import { INSTANT_MS_MAX, INSTANT_MS_MIN, PAGE_SIZE_MAX, type LedgerHistoryRequest } from './wire.ts';

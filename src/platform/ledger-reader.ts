@@ -1,7 +1,6 @@
 /** Reads and checks one page of one merchant's ledger: all that the other modules need to know of sp2404. */
 import type { LedgerEntry, UnreadableEntry, Window } from '../ledger/entry.ts';
 import type { ClockReading } from './attempt.ts';
-import type { BesidePage } from './beside-page.ts';
 
 /** What authenticates a merchant's calls (docs/platform.md 5). */
 export interface MerchantAccess {
@@ -22,6 +21,18 @@ export interface LedgerPageQuery {
   readonly isBeyondLast?: boolean;
   /** Other calls of the merchant wait for this one, so it is sent before them. */
   readonly isUrgent?: boolean;
+}
+
+/** A field beside the page, with its value as text. */
+export interface BesideField {
+  readonly name: string;
+  readonly value: string;
+}
+
+export interface BesidePage {
+  readonly fields: readonly BesideField[];
+  /** A code, status or flag says yes: see `refusalIn`. */
+  readonly saysYes: boolean;
 }
 
 export interface LedgerPage {

@@ -11,6 +11,7 @@ import type { Window } from '../ledger/entry.ts';
 import { lengthMs, subtractWindows } from '../ledger/window.ts';
 import type { Asked, Reading } from './certificate.ts';
 import { isRefusal, spanText, type PageSource } from './page-source.ts';
+import type { CapFinding } from './reading-work.ts';
 import type { WideWindow } from './wide-windows.ts';
 
 /** Caps are multiples of this. */
@@ -21,11 +22,6 @@ const QUIET_MS = 36 * 3_600_000;
 /** and as many entries as this are expected in it, by at least so many that came. */
 const EXPECTED_MIN = 5;
 const ENTRIES_MIN = 10;
-
-/** `changed`: an entry came meanwhile, and the window is to be read again. */
-export type CapFinding =
-  | { readonly kind: 'none' | 'changed' }
-  | { readonly kind: 'capped'; readonly sentence: string; readonly parts: number };
 
 const NONE: CapFinding = { kind: 'none' };
 

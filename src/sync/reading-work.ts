@@ -9,7 +9,6 @@ import { overlaps } from '../ledger/window.ts';
 import type { LedgerPage } from '../platform/ledger-reader.ts';
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
 import { pagesOf, type Asked } from './certificate.ts';
-import type { CapFinding } from './caps.ts';
 import type { ReadLimits } from './limits.ts';
 import { isWithin, wideOf, type WideWindow } from './wide-windows.ts';
 
@@ -18,6 +17,11 @@ class ReadingStopped extends ExpectedError {
   override readonly name = 'ReadingStopped';
   readonly exitCode = EXIT.incomplete;
 }
+
+/** `changed`: an entry came meanwhile, and the window is to be read again. */
+export type CapFinding =
+  | { readonly kind: 'none' | 'changed' }
+  | { readonly kind: 'capped'; readonly sentence: string; readonly parts: number };
 
 export interface ReadingWork {
   /** To be called before each call for a page. Throws `ReadingStopped` at the limit of calls. */
