@@ -3,11 +3,11 @@
  */
 import type { LedgerEntry, UnreadableEntry } from '../ledger/entry.ts';
 import { plainDecimal, type Currencies } from '../ledger/money.ts';
-import { besidePage, createHabits } from './beside-page.ts';
+import { extrasOf, createHabits } from './page-extras.ts';
 import { PlatformReplyInvalid } from './errors.ts';
 import { elementTexts, type ExactJson } from './exact-json.ts';
 import { readLedgerEntry } from './ledger-entry.ts';
-import type { BesidePage, LedgerPage, LedgerPageQuery, LedgerReader } from './ledger-reader.ts';
+import type { PageExtras, LedgerPage, LedgerPageQuery, LedgerReader } from './ledger-reader.ts';
 import { cameOf, readReply, refusedWithToken, type Layer } from './reply.ts';
 import type { ReplyContext, Transport } from './transport.ts';
 import { INSTANT_MS_MAX, INSTANT_MS_MIN, PAGE_SIZE_MAX, type LedgerHistoryRequest } from './wire.ts';
@@ -155,29 +155,29 @@ function pageOf(
     }
   }
   const isFull = list.length > 0 && list.length < pageSize && list.length === statedSize;
-  const beside = besideOf(list.length === 0, besidePage(layers, page, ENVELOPE, context.isSuccess), {
+  const extras = unusualExtras(list.length === 0, extrasOf(layers, page, ENVELOPE, context.isSuccess), {
     habits,
     excerpt: context.excerpt,
   });
   return {
     ...{ total, entries, unreadable, notices },
     ...(isFull && { fullAt: statedSize }),
-    ...(beside !== null && { beside }),
+    ...(extras !== null && { extras }),
   };
 }
 
 type Habits = ReturnType<typeof createHabits>;
 
-/** Pages with entries show what is habit; null where nothing else is beside an empty one. */
-function besideOf(
+/** Pages with entries show what is habit; null where nothing else is next to an empty one. */
+function unusualExtras(
   isEmpty: boolean,
-  beside: BesidePage,
+  extras: PageExtras,
   { habits, excerpt }: { readonly habits: Habits } & Pick<ReplyContext, 'excerpt'>,
-): BesidePage | null {
-  if (!isEmpty) habits.learn(beside.fields);
-  const fields = isEmpty ? habits.unknown(beside.fields) : [];
+): PageExtras | null {
+  if (!isEmpty) habits.learn(extras.fields);
+  const fields = isEmpty ? habits.unknown(extras.fields) : [];
   const shown = fields.map(({ name, value }) => ({ name: excerpt(name), value: excerpt(value) }));
-  return shown.length === 0 ? null : { ...beside, fields: shown };
+  return shown.length === 0 ? null : { ...extras, fields: shown };
 }
 
 /**

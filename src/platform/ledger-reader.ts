@@ -23,14 +23,14 @@ export interface LedgerPageQuery {
   readonly isUrgent?: boolean;
 }
 
-/** A field beside the page, with its value as text. */
-export interface BesideField {
+/** A field next to the page, with its value as text. */
+export interface ExtraField {
   readonly name: string;
   readonly value: string;
 }
 
-export interface BesidePage {
-  readonly fields: readonly BesideField[];
+export interface PageExtras {
+  readonly fields: readonly ExtraField[];
   /** A code, status or flag says yes: see `refusalIn`. */
   readonly saysYes: boolean;
 }
@@ -45,8 +45,8 @@ export interface LedgerPage {
    * platform's limit, or only the count. Left out otherwise.
    */
   readonly fullAt?: number;
-  /** What an empty page carried beside its own fields, if that may say no: it is not believed by itself. */
-  readonly beside?: BesidePage;
+  /** What an empty page carried next to its own fields, if that may say no: it is not believed by itself. */
+  readonly extras?: PageExtras;
   /** Sentences about oddities of accepted entries: too many decimals, an unknown code. */
   readonly notices: readonly string[];
   /** How far the platform's clock is ahead of ours; missing if the reply did not show it. */

@@ -1,5 +1,5 @@
 /**
- * Doubts an empty page that carries something beside its own fields: it may be a refusal, in a form that no list of names has.
+ * Doubts an empty page that carries something next to its own fields: it may be a refusal, in a form that no list of names has.
  * It is asked again in another form, for a longer time that reaches to an entry which is stored. A platform that refuses
  * does not show that entry; one that answers does, and then shows whether the window is empty.
  */
@@ -33,14 +33,14 @@ export function createDoubtOfEmpty(
 ): PageSource['isEmptyBelieved'] {
   let wrong = 0;
   return async (asked, first) => {
-    const { beside } = first;
-    if (beside === undefined || first.total > 0) return true;
+    const { extras } = first;
+    if (extras === undefined || first.total > 0) return true;
     const { window, currency } = asked;
     const anchor = await storedNear(window);
     // The entry may be of another currency.
     const wider = { window: anchor === null ? ALL_TIME : reaching(window, anchor.bookedMs), currency: null };
     const answer = await page(wider, 1);
-    const nearest = anchor === null && !isWhole(answer) ? nearestOf(answer, window) : null;
+    const nearest = anchor === null && !isComplete(answer) ? nearestOf(answer, window) : null;
     const near =
       nearest === null ? answer : await page({ window: reaching(window, nearest), currency: null }, 1);
     if (
@@ -53,7 +53,7 @@ export function createDoubtOfEmpty(
       throw refusal(asked, first, 'a longer window shows entries of it');
     }
     if (near.entries.length + near.unreadable.length > 0) return true;
-    if (anchor === null && beside.saysYes) return true;
+    if (anchor === null && extras.saysYes) return true;
     throw refusal(
       asked,
       first,
@@ -64,7 +64,7 @@ export function createDoubtOfEmpty(
   };
 }
 
-const isWhole = ({ total, entries, unreadable }: LedgerPage): boolean =>
+const isComplete = ({ total, entries, unreadable }: LedgerPage): boolean =>
   entries.length + unreadable.length >= total;
 
 const reaching = ({ beginMs, endMs }: Window, ms: number): Window => ({
@@ -78,10 +78,10 @@ const nearestOf = ({ entries }: LedgerPage, { beginMs, endMs }: Window): number 
   return nearest ?? null;
 };
 
-function refusal(asked: Asked, { beside }: LedgerPage, why: string): PlatformRejected {
-  const fields = beside!.fields.map(({ name, value }) => `${shortened(name)}: ${shortened(value)}`);
+function refusal(asked: Asked, { extras }: LedgerPage, why: string): PlatformRejected {
+  const fields = extras!.fields.map(({ name, value }) => `${shortened(name)}: ${shortened(value)}`);
   return new PlatformRejected(
-    `refused: for ${spanText(asked)} the platform sent ${fields.join(', ')} beside an empty page, and ${why}. ` +
+    `refused: for ${spanText(asked)} the platform sent ${fields.join(', ')} next to an empty page, and ${why}. ` +
       'Where that means success, add the value to PLATFORM_SUCCESS_CODES',
   );
 }

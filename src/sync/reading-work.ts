@@ -1,7 +1,7 @@
 /**
  * What the reading of one merchant's windows has cost so far, and what totals the platform stated meanwhile. It ends a
  * reading that leads nowhere: one that takes more calls than its work is worth, and one of a platform that states the same
- * total for every window, because it counts the whole ledger.
+ * total for every window, because it counts all of the ledger.
  */
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import type { Window } from '../ledger/entry.ts';
@@ -141,7 +141,7 @@ function holdsTwoApart(windows: readonly Window[]): boolean {
 
 const alikeText = (total: number, windows: number): string =>
   `the platform states the total ${total} for each of ${windows} windows of different lengths, and the windows within ` +
-  'another add up to more: it counts the whole ledger instead of the window asked for. No window can be proven by such ' +
+  'another add up to more: it counts all of the ledger instead of the window asked for. No window can be proven by such ' +
   'totals, so reading was stopped: ask the platform to count what lies between beginDate and endDate of sp2404';
 
 const tooManyCalls = (calls: number, windows: number, proven: number): string =>

@@ -116,7 +116,7 @@ test.each([
       total: all + 5_000,
     }));
     expect(failure).toMatch(
-      new RegExp(`states the total ${count + 5_000} for each of \\d+ windows .* counts the whole ledger`),
+      new RegExp(`states the total ${count + 5_000} for each of \\d+ windows .* counts all of the ledger`),
     );
     expect(proven).toBe(0);
     expect(calls).toBeLessThanOrEqual(most);

@@ -131,7 +131,7 @@ const UNLISTED: Readonly<Record<string, string>> = {
   'note-in-an-object': '"meta":{"advice":{"text":"rate exceeded"}}',
   'list-of-notes': '"notes":["maintenance","back at 06:00"]',
 };
-const SAYS_UNLISTED = /refused: .*\bbeside an empty page/;
+const SAYS_UNLISTED = /refused: .*\bnext to an empty page/;
 
 const refusedBy = (fields: string, reported: Lasting): Lies =>
   answering(

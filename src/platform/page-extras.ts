@@ -1,10 +1,10 @@
 /**
- * What an empty page carries beside its own fields. The document shows no refusal (docs/platform.md 7), and its fields may have
- * any name, so an empty page with something beside it is not believed by itself. What pages with entries carry as well
+ * What an empty page carries next to its own fields. The document shows no refusal (docs/platform.md 7), and its fields may have
+ * any name, so an empty page with something next to it is not believed by itself. What pages with entries carry as well
  * says nothing, nor what a page of any platform may have: figures of paging, numbers of calls and times, a word of success.
  */
 import { ONLY_ELEMENT } from './exact-json.ts';
-import type { BesideField, BesidePage } from './ledger-reader.ts';
+import type { ExtraField, PageExtras } from './ledger-reader.ts';
 import { saysOutcome, valueText, type Layer } from './reply.ts';
 
 const plainName = (name: string): string => name.toLowerCase().replace(/[_-]/g, '');
@@ -34,7 +34,7 @@ function isWordOfSuccess(name: string, text: string, isSuccess: (code: string) =
   return SUCCESS.test(text) && !FAILURE.test(text);
 }
 
-function saysNothing(field: BesideField, isSuccess: (code: string) => boolean): boolean {
+function saysNothing(field: ExtraField, isSuccess: (code: string) => boolean): boolean {
   const name = plainName(field.name);
   const text = field.value.trim();
   if (text === '' || text === 'null' || text === '[]' || text === '{}') return true;
@@ -44,13 +44,13 @@ function saysNothing(field: BesideField, isSuccess: (code: string) => boolean): 
   return isWordOfSuccess(name, text, isSuccess);
 }
 
-/** The fields beside the page that could say no. `page` is the object with the page, one of the layers. */
-export function besidePage(
+/** The fields next to the page that could say no. `page` is the object with the page, one of the layers. */
+export function extrasOf(
   layers: readonly Layer[],
   page: Layer,
   own: readonly string[],
   isSuccess: (code: string) => boolean,
-): BesidePage {
+): PageExtras {
   const pathOf = ({ text }: Layer, path: readonly string[]): string => [text.length, ...path].join('\n');
   const opened = new Set(layers.map((layer) => pathOf(layer, layer.path)));
   const isOpened = (layer: Layer, name: string): boolean =>
@@ -58,7 +58,7 @@ export function besidePage(
   const all = layers.flatMap((layer) =>
     Object.entries(layer.fields)
       .filter(([name]) => !(layer === page && own.includes(name)) && !isOpened(layer, name))
-      .map(([name, value]): BesideField => ({ name, value: valueText(value, layer.json) }))
+      .map(([name, value]): ExtraField => ({ name, value: valueText(value, layer.json) }))
       // A text of JSON is an envelope.
       .filter(({ value }) => !/^\s*[{[]"?\w*"?:/.test(value)),
   );
@@ -72,18 +72,18 @@ export function besidePage(
 const NAMES_MAX = 200;
 const VALUES_MAX = 20;
 
-/** What pages with entries carried beside them. */
+/** What pages with entries carried next to them. */
 export function createHabits() {
   const known = new Map<string, Set<string>>();
   return {
-    learn: (fields: readonly BesideField[]): void => {
+    learn: (fields: readonly ExtraField[]): void => {
       for (const { name, value } of fields) {
         const values = known.get(name) ?? new Set();
         if (values.size < VALUES_MAX) values.add(value);
         if (known.size < NAMES_MAX) known.set(name, values);
       }
     },
-    unknown: (fields: readonly BesideField[]): BesideField[] =>
+    unknown: (fields: readonly ExtraField[]): ExtraField[] =>
       fields.filter(({ name, value }) => known.get(name)?.has(value) !== true),
   };
 }

@@ -1,20 +1,20 @@
-/** An empty page that may be a refusal by a name that no list has, and what is beside honest pages. */
+/** An empty page that may be a refusal by a name that no list has, and what is next to honest pages. */
 import { describe, expect, test } from 'vitest';
 import { createSuccessCheck, SUCCESS_CODES } from '../../src/ledger/success-codes.ts';
-import { besidePage, createHabits } from '../../src/platform/beside-page.ts';
+import { extrasOf, createHabits } from '../../src/platform/page-extras.ts';
 import { layersOf } from '../../src/platform/reply.ts';
 
 const PAGE = { pageNum: 1, pageSize: 100, total: 0, list: [] };
 const OWN = Object.keys(PAGE);
 
-const besideOf = (reply: unknown, codes: readonly string[] = SUCCESS_CODES) => {
+const unusualExtras = (reply: unknown, codes: readonly string[] = SUCCESS_CODES) => {
   const layers = layersOf(JSON.stringify(reply), ['list']);
   const page = layers.find(({ fields }) => OWN.every((name) => name in fields))!;
-  return besidePage(layers, page, OWN, createSuccessCheck(codes));
+  return extrasOf(layers, page, OWN, createSuccessCheck(codes));
 };
-const namesOf = (reply: unknown): string[] => besideOf(reply).fields.map(({ name }) => name);
+const namesOf = (reply: unknown): string[] => unusualExtras(reply).fields.map(({ name }) => name);
 
-describe('beside a page may say no', () => {
+describe('next to a page may say no', () => {
   test.each<[string, unknown]>([
     ['succeed', { succeed: false, ...PAGE }],
     ['succeed', { succeed: 0, ...PAGE }],
@@ -77,14 +77,14 @@ test.each<[string, unknown]>([
 });
 
 test('a value that the settings name as success says nothing', () => {
-  expect(besideOf({ outcome: 'FINE', ...PAGE }, ['FINE']).fields).toEqual([]);
+  expect(unusualExtras({ outcome: 'FINE', ...PAGE }, ['FINE']).fields).toEqual([]);
 });
 
 test('what pages with entries carry is habit, until its value is another one', () => {
   const habits = createHabits();
-  habits.learn(besideOf({ channel: 'east', ...PAGE }).fields);
-  expect(habits.unknown(besideOf({ channel: 'east', ...PAGE }).fields)).toEqual([]);
-  expect(habits.unknown(besideOf({ channel: 'down', ...PAGE }).fields)).toEqual([
+  habits.learn(unusualExtras({ channel: 'east', ...PAGE }).fields);
+  expect(habits.unknown(unusualExtras({ channel: 'east', ...PAGE }).fields)).toEqual([]);
+  expect(habits.unknown(unusualExtras({ channel: 'down', ...PAGE }).fields)).toEqual([
     { name: 'channel', value: 'down' },
   ]);
 });
