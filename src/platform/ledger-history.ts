@@ -3,10 +3,11 @@
  */
 import type { LedgerEntry, UnreadableEntry } from '../ledger/entry.ts';
 import { plainDecimal, type Currencies } from '../ledger/money.ts';
+import { extrasOf, createHabits } from './page-extras.ts';
 import { PlatformReplyInvalid } from './errors.ts';
 import { elementTexts, type ExactJson } from './exact-json.ts';
 import { readLedgerEntry } from './ledger-entry.ts';
-import type { LedgerPage, LedgerPageQuery, LedgerReader } from './ledger-reader.ts';
+import type { PageExtras, LedgerPage, LedgerPageQuery, LedgerReader } from './ledger-reader.ts';
 import { cameOf, readReply, refusedWithToken, type Layer } from './reply.ts';
 import type { ReplyContext, Transport } from './transport.ts';
 import { INSTANT_MS_MAX, INSTANT_MS_MIN, PAGE_SIZE_MAX, type LedgerHistoryRequest } from './wire.ts';
@@ -50,12 +51,15 @@ function requestOf(
 
 type Fields = Readonly<Record<string, unknown>>;
 const ENVELOPE = ['pageNum', 'pageSize', 'total', 'list'];
-/** The object with the page. Throws an error that describes a refusal or another shape. */
-function pageLayer(text: string, context: ReplyContext): Layer {
+/** The object with the page, among all. Throws an error that describes a refusal or another shape. */
+function pageLayer(
+  text: string,
+  context: ReplyContext,
+): { readonly page: Layer; readonly layers: readonly Layer[] } {
   const { layers, refusal } = readReply(text, context, { expected: ENVELOPE, data: ['list'] });
   if (refusal !== null) throw refusedWithToken(refusal, text, context.excerpt);
   const page = layers.find(({ fields }) => ENVELOPE.every((field) => field in fields));
-  if (page !== undefined) return page;
+  if (page !== undefined) return { page, layers };
   const absent = ENVELOPE.filter((field) => !layers.some(({ fields }) => field in fields));
   const lacks = absent.length > 0 ? absent : ENVELOPE;
   throw new PlatformReplyInvalid(
@@ -101,9 +105,9 @@ function pageOf(
   text: string,
   context: ReplyContext,
   query: LedgerPageQuery,
-  { zone, currencies, pageSize }: LedgerReading,
+  { zone, currencies, pageSize, habits }: LedgerReading & { readonly habits: Habits },
 ): LedgerPage {
-  const page = pageLayer(text, context);
+  const { page, layers } = pageLayer(text, context);
   const { fields, json } = page;
   const { digitsOf } = json;
   const received = () => cameOf(text, context.excerpt);
@@ -151,7 +155,29 @@ function pageOf(
     }
   }
   const isFull = list.length > 0 && list.length < pageSize && list.length === statedSize;
-  return { total, entries, unreadable, ...(isFull && { fullAt: statedSize }), notices };
+  const extras = unusualExtras(list.length === 0, extrasOf(layers, page, ENVELOPE, context.isSuccess), {
+    habits,
+    excerpt: context.excerpt,
+  });
+  return {
+    ...{ total, entries, unreadable, notices },
+    ...(isFull && { fullAt: statedSize }),
+    ...(extras !== null && { extras }),
+  };
+}
+
+type Habits = ReturnType<typeof createHabits>;
+
+/** Pages with entries show what is habit; null where nothing else is next to an empty one. */
+function unusualExtras(
+  isEmpty: boolean,
+  extras: PageExtras,
+  { habits, excerpt }: { readonly habits: Habits } & Pick<ReplyContext, 'excerpt'>,
+): PageExtras | null {
+  if (!isEmpty) habits.learn(extras.fields);
+  const fields = isEmpty ? habits.unknown(extras.fields) : [];
+  const shown = fields.map(({ name, value }) => ({ name: excerpt(name), value: excerpt(value) }));
+  return shown.length === 0 ? null : { ...extras, fields: shown };
 }
 
 /**
@@ -164,11 +190,12 @@ const rankOf = ({ window, isUrgent }: LedgerPageQuery): number => (isUrgent === 
  * Reads pages of a merchant's ledger. Throws `RangeError` if a query breaks the contract, which is a bug in daybook.
  */
 export function createLedgerReader(transport: Transport, reading: LedgerReading): LedgerReader {
+  const habits = createHabits();
   return {
     page: async (query, signal) => {
       const body = requestOf(query, reading.pageSize);
       const read = (text: string, context: ReplyContext): LedgerPage => ({
-        ...pageOf(text, context, query, reading),
+        ...pageOf(text, context, query, { ...reading, habits }),
         ...(context.clock === null ? {} : { clock: context.clock }),
       });
       return transport.post(

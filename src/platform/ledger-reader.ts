@@ -23,6 +23,18 @@ export interface LedgerPageQuery {
   readonly isUrgent?: boolean;
 }
 
+/** A field next to the page, with its value as text. */
+export interface ExtraField {
+  readonly name: string;
+  readonly value: string;
+}
+
+export interface PageExtras {
+  readonly fields: readonly ExtraField[];
+  /** A code, status or flag says yes: see `refusalIn`. */
+  readonly saysYes: boolean;
+}
+
 export interface LedgerPage {
   /** How many records match the complete query, as the platform says. */
   readonly total: number;
@@ -33,6 +45,8 @@ export interface LedgerPage {
    * platform's limit, or only the count. Left out otherwise.
    */
   readonly fullAt?: number;
+  /** What an empty page carried next to its own fields, if that may say no: it is not believed by itself. */
+  readonly extras?: PageExtras;
   /** Sentences about oddities of accepted entries: too many decimals, an unknown code. */
   readonly notices: readonly string[];
   /** How far the platform's clock is ahead of ours; missing if the reply did not show it. */

@@ -31,6 +31,12 @@ function withPlainNumbers(value: unknown, { digitsOf }: ExactJson): unknown {
   return plain(value, 0);
 }
 
+/** A field's value as text: as it is, or as JSON. */
+export function valueText(value: unknown, json: ExactJson): string {
+  const plain = withPlainNumbers(value, json);
+  return typeof plain === 'string' ? plain : JSON.stringify(plain);
+}
+
 /** What a JSON text says, with every number as text; undefined if it is no JSON. */
 export function jsonIn(text: string): unknown {
   try {
@@ -236,6 +242,9 @@ const kindOf = (name: string): Kind | undefined => {
   const plain = name.toLowerCase().replace(/[_-]/g, '');
   return NAMES.find(([, pattern]) => pattern.test(plain))?.[0];
 };
+
+/** Whether a field of this name says how a call went, so that `refusalIn` reads it. */
+export const saysOutcome = (name: string): boolean => kindOf(name) !== undefined;
 
 /** Whether the value of an outcome field says no. */
 function saysNo(kind: Kind, value: unknown, isSuccess: (code: string) => boolean): boolean {

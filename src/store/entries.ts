@@ -220,6 +220,26 @@ export async function newestEntryIn(
   return rows[0] ?? null;
 }
 
+/** A stored entry to reach to from a window: the newest one up to its end, or else the oldest one after it. */
+export async function entryNear(
+  db: Db,
+  merchantNo: string,
+  { endMs }: Window,
+): Promise<Pick<LedgerEntry, 'batchNo' | 'bookedMs'> | null> {
+  const before = await newestEntryIn(db, merchantNo, { beginMs: 0, endMs });
+  if (before !== null) return before;
+  const rows = await rowsOf(db)<Pick<LedgerEntry, 'batchNo' | 'bookedMs'>>`
+    WITH RECURSIVE held (currency) AS (${heldCurrencies(merchantNo)})
+    SELECT oldest.* FROM held CROSS JOIN LATERAL (
+      SELECT e.batch_no AS "batchNo", e.booked_ms AS "bookedMs" FROM ledger_entry e
+      WHERE e.merchant_no = ${merchantNo} AND e.currency = held.currency AND e.vanished_at IS NULL
+        AND e.booked_ms > ${endMs}
+      ORDER BY e.booked_ms LIMIT 1
+    ) AS oldest
+    ORDER BY "bookedMs" LIMIT 1`;
+  return rows[0] ?? null;
+}
+
 export async function windowsHolding<
   Span extends { readonly window: Window; readonly currency: string | null },
 >(db: Db, merchantNo: string, spans: readonly Span[]): Promise<Span[]> {

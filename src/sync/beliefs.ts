@@ -12,7 +12,8 @@
 import type { Window } from '../ledger/entry.ts';
 import { isAllStored, type Compared } from '../store/compare-with-stored.ts';
 import type { Asked } from './certificate.ts';
-import { spanText, type NotedReading } from './certify.ts';
+import { type NotedReading } from './certify.ts';
+import { spanText } from './page-source.ts';
 import { apartAt, holds, isIn, wideOf, type WideWindow } from './wide-windows.ts';
 
 interface Doubted {
@@ -65,6 +66,8 @@ interface Beliefs {
   readonly takeAgain: () => WideWindow[];
   /** Once nothing is to be read again: what came back empty, with why it is not believed; null if it is. */
   readonly rest: () => readonly (Pick<Empty, 'asked' | 'read'> & { readonly problem: string | null })[];
+  /** Windows that lacked stored entries, and whose parts showed more than the total that was stated for all of them. */
+  readonly lesser: () => { readonly asked: Asked; readonly total: number; readonly came: number }[];
   /** Windows of which the platform showed some entries in one reading, and not in the next: a sentence for each. */
   readonly contradictions: () => string[];
 }
@@ -118,6 +121,7 @@ export function createBeliefs(): Beliefs {
           problem: isDoubted(one, empty) ? unsteadyText(empty.asked, one) : null,
         })),
       ),
+    lesser: () => all.filter(({ total, came, isUnsteady }) => isUnsteady && total > 0 && came > total),
     contradictions: () =>
       all
         .filter(({ isUnsteady, wasNoneWrong }) => isUnsteady || wasNoneWrong)

@@ -10,7 +10,6 @@
  * - Calls that led nowhere are counted for each planned window with all its parts. At a limit, it is given up.
  */
 import type { LedgerEntry, UnreadableEntry, Window } from '../ledger/entry.ts';
-import { PlatformRejected, PlatformReplyInvalid } from '../platform/errors.ts';
 import type { LedgerPage } from '../platform/ledger-reader.ts';
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
 import type { WindowReading } from '../store/compare-with-stored.ts';
@@ -36,6 +35,8 @@ import {
   type ReadLimits,
 } from './limits.ts';
 import { lengthMs, splitWindow, subtractWindows } from '../ledger/window.ts';
+import { findCap } from './caps.ts';
+import { isRefusal, spanText, type PageSource } from './page-source.ts';
 import { inGroups, type WideWindow } from './wide-windows.ts';
 
 /** What one planned window has cost so far, and what came of it; shared by all its parts. */
@@ -46,19 +47,9 @@ export interface RetryBudget {
   readonly streak: { failed: number };
 }
 
-export interface CertifyTask extends Asked {
+export interface CertifyTask extends WideWindow {
   readonly splitPolicy: SplitPolicy;
   readonly retryBudget: RetryBudget;
-}
-
-export interface PageSource {
-  /** `isBeyondLast`: the page after the last, in whose place the last may come again. */
-  readonly page: (asked: Asked, pageNum: number, isBeyondLast?: boolean) => Promise<LedgerPage>;
-  /** Waits until so many more pages may be in memory; later calls for the same window do nothing. */
-  readonly holdPages: (pages: number) => Promise<void>;
-  /** Called at once for the first page of each reading, so that the zone is proven while other pages are read. */
-  readonly onFirstPage: (page: LedgerPage, asked: Asked) => void;
-  readonly onContradiction: (problem: string) => void;
 }
 
 export interface NotedReading {
@@ -101,6 +92,7 @@ export async function certifyWindow(
     const first = await source.page(task, 1);
     requests += 1;
     source.onFirstPage(first, task);
+    if (!(await source.isEmptyBelieved(task, first))) continue;
     const { total } = first;
 
     const deep = splitDeep(window, total, splitPolicy, limits);
@@ -112,9 +104,12 @@ export async function certifyWindow(
     requests += rest;
     united = united === null ? reading : uniteReadings(united, reading);
     if (united.problem === null) {
-      if (total > 0) retryBudget.certifiedPages += pagesOf(total);
-      if (total > 0) retryBudget.streak.failed = 0;
-      return read(united, { requests, problem: null });
+      const cap = await findCap(task, united, source, limits.clockSkewMsMax);
+      if (cap.kind === 'capped') return read(united, { requests, problem: cap.sentence });
+      if (cap.kind === 'none' || reads >= limits.onePageReadsMax)
+        return proven(task, united, requests, source);
+      united = null;
+      continue;
     }
     // While known entries are seen a second time, a reading leads somewhere even without a certificate.
     if (united.seenOnce === null || distinctOf(united) < united.total) retryBudget.failedCalls += 1 + rest;
@@ -134,6 +129,16 @@ export async function certifyWindow(
     const problem = `${spanText(task)} could not be certified in ${reads} reading${reads === 1 ? '' : 's'}: ${united.problem}`;
     return read({ ...united, ...everSeen }, { requests, problem });
   }
+}
+
+function proven(task: CertifyTask, reading: Reading, requests: number, { work }: PageSource): Outcome {
+  const { total } = reading;
+  if (total > 0) {
+    task.retryBudget.certifiedPages += pagesOf(total);
+    task.retryBudget.streak.failed = 0;
+    work.countProven(task, total);
+  }
+  return read(reading, { requests, problem: null });
 }
 
 /**
@@ -159,10 +164,6 @@ function pagesToFollow(first: LedgerPage, task: CertifyTask, isDeep: boolean, li
 /** How many entries a page holds, as far as a first one with fewer than its total shows. */
 const roomOf = ({ fullAt, total }: LedgerPage): number =>
   fullAt !== undefined && fullAt < total ? fullAt : PAGE_SIZE_MAX;
-
-/** Whether the platform answered, and did not want to or could not say what was asked. */
-export const isRefusal = (error: unknown): boolean =>
-  error instanceof PlatformRejected || error instanceof PlatformReplyInvalid;
 
 /** Reads so many pages after the first one, and judges all of them. */
 async function readRest(
@@ -228,17 +229,12 @@ const outOfScopeKept = ({ entry, reason }: OutOfScopeRecord): UnreadableEntry =>
   return { batchNo, raw, reason };
 };
 
-export const spanText = ({ window, currency }: Asked): string => {
-  const [begin, end] = [window.beginMs, window.endMs].map((ms) => new Date(ms).toISOString());
-  return `the window ${String(begin)} to ${String(end)}${currency === null ? '' : ` in ${currency}`}`;
-};
-
 /**
  * Reads a window that is made of several planned ones. Either one reading certifies it as it is, or it is read in groups
  * of its planned windows, down to each by itself. So nothing that is odd about one day leaves another one unproven, and
  * no trouble is ever stored about a wide window.
  */
-type WideTask = CertifyTask & WideWindow;
+type WideTask = CertifyTask;
 
 /**
  * Reads the window once more if it does not add up, as an entry may have come between two pages. It is read in two groups if
@@ -253,6 +249,7 @@ export async function certifyWide(task: WideTask, source: PageSource, limits: Re
     if (first === null) return apart(task, 2);
     requests += 1;
     source.onFirstPage(first, task);
+    if (!(await source.isEmptyBelieved(task, first))) continue;
     const { total } = first;
     if (isFilled(first) && pagesOf(total) > pagesMax(task, limits))
       return apart(task, groupsFor(total, task, limits));
@@ -263,8 +260,17 @@ export async function certifyWide(task: WideTask, source: PageSource, limits: Re
     requests += rest;
     if (reading.unreadable.size + reading.outOfScope.size > 0) return apart(task, 2);
     if (reading.problem === null) {
-      if (await isCutShort(task, reading, source)) return apart(task, 2);
-      return read(reading, { requests, problem: null });
+      const isLong = lengthMs(task.window) > MAY_BE_CUT_MS;
+      if (isLong && (await isCutShort(task, reading, source))) return apart(task, 2);
+      const cap = await findCap(task, reading, source, limits.clockSkewMsMax);
+      if (cap.kind === 'capped') {
+        // A longer window may be cut by its length.
+        if (!isLong) source.work.noteCap(cap.sentence);
+        return apart(task, Math.ceil((2 * cap.parts) / total));
+      }
+      if (cap.kind === 'none' || reads >= limits.readsBeforeSplitMax)
+        return proven(task, reading, requests, source);
+      continue;
     }
     if (reading.mayUnite && rest > 0) {
       const fine = { ...task, splitPolicy: { ...task.splitPolicy, pageNumMax: 1 } };
@@ -275,7 +281,7 @@ export async function certifyWide(task: WideTask, source: PageSource, limits: Re
 }
 
 /** Some platforms answer only the first or last days of a window longer than this, with a total of these. */
-const MAY_BE_CUT_MS = 9 * 86_400_000;
+export const MAY_BE_CUT_MS = 9 * 86_400_000;
 const QUIET_MS = 86_400_000 / 2;
 
 /**
@@ -287,7 +293,6 @@ async function isCutShort(
   { entries, neighbours }: Reading,
   source: PageSource,
 ): Promise<boolean> {
-  if (lengthMs(window) <= MAY_BE_CUT_MS) return false;
   const times = [...entries.values(), ...neighbours.values()].map(({ bookedMs }) => bookedMs);
   const [firstMs, lastMs] = [Math.min(...times), Math.max(...times)];
   const busy = times.length === 0 ? [] : [{ beginMs: firstMs - 60_000, endMs: lastMs + 60_000 }];

@@ -15,7 +15,7 @@ import type { LedgerPage, LedgerReader, MerchantAccess } from '../platform/ledge
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
 import { countByFigures, countStored, type Days, type OlderDaysRound } from '../store/historical-days.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { isRefusal } from './certify.ts';
+import { isRefusal } from './page-source.ts';
 import {
   compareEntries,
   beginRound,
@@ -33,6 +33,8 @@ export const FOLLOW_CALLS_MAX = 40;
 export const DIFFERING_DAYS_MAX = 14;
 
 const DAY_MS = 86_400_000;
+/** Caps on results are multiples of this. */
+const CAP_ROUND = 100;
 
 export interface HistoricalCheckOptions {
   readonly reader: LedgerReader;
@@ -71,6 +73,8 @@ export interface HistoricalCheck extends Days {
   readonly hasMore: boolean;
   /** The total of a range differs, but the totals of its parts do not: it says nothing about any day. */
   readonly isContradicted: boolean;
+  /** Two of the windows asked for, apart from each other, have the same round total, and more is stored of both; null if none have. */
+  readonly cap: number | null;
   /** The platform refused or cut short a window, and answers shorter ones. */
   readonly isLimitNew: boolean;
   /** A round is not over after seven nights, and no total of all days is known. */
@@ -147,6 +151,7 @@ async function compare(options: HistoricalCheckOptions, source: Source): Promise
     alsoDiffering: also.differing,
     hasMore,
     isContradicted: main.isContradicted || (also.isFollowed && isNothing(also.found)),
+    cap: source.cap(),
     isLimitNew: compared.round.widestMs !== null && compared.round.widestMs !== before.widestMs,
     isOverdue: widest !== null && windowsLeft(compared.round, olderWindows) && isLate(compared.round, now),
     // If more days differ than are read again now, the next night begins with the same windows.
@@ -247,6 +252,7 @@ function sourceOf(options: HistoricalCheckOptions) {
   const { reader, db, merchant, zone, clockSkewMs, signal, alsoCompared = [] } = options;
   const { merchantNo } = merchant;
   let calls = 0;
+  const lesser: TotalDiffers[] = [];
   const ask = ({ beginMs, endMs }: Window, slackMs: number, pageNum: number): Promise<LedgerPage> => {
     signal.throwIfAborted();
     calls += 1;
@@ -269,10 +275,15 @@ function sourceOf(options: HistoricalCheckOptions) {
     callsLeft: (): number => 1 + alsoCompared.length + FOLLOW_CALLS_MAX - calls,
     /** Wider by the slack, so that every entry stored in the window comes. */
     page: (window: Window): Promise<LedgerPage> => ask(window, clockSkewMs, 1),
+    cap: (): number | null =>
+      lesser.find((one) =>
+        lesser.some(({ from, to, total }) => total === one.total && (from > one.to || to < one.from)),
+      )?.total ?? null,
     total: async (days: Days): Promise<number | null> => (await pageOf(days, 1))?.total ?? null,
     /** Whether so many entries are stored. Entries near the edges, within the slack, may be counted or not. */
     isStored: async (days: Days, total: number): Promise<boolean> => {
       const most = await stored(days);
+      if (total > 0 && total < most && total % CAP_ROUND === 0) lesser.push({ ...days, total, stored: most });
       if (clockSkewMs === 0 || total >= most) return total === most;
       const complete = windowOf(days, zone);
       const inner = { beginMs: complete.beginMs + 2 * clockSkewMs, endMs: complete.endMs - 2 * clockSkewMs };

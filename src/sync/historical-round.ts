@@ -11,7 +11,7 @@ import { differingDays, storedIn, type OlderDaysRound } from '../store/historica
 import type { Kysely } from 'kysely';
 import { addDays, dayOf, dayWindow } from '../ledger/business-day.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { isRefusal } from './certify.ts';
+import { isRefusal } from './page-source.ts';
 
 /** A round is meant to take so many nights. */
 export const ROUND_NIGHTS = 7;

@@ -38,6 +38,14 @@ export interface ReadLimits {
   readonly failedInARowMax: number;
   /** ... but so often: what fails in every window is not a moment's trouble. */
   readonly hopelessReadsMax: number;
+  /**
+   * Most calls of one merchant in one reading: so many to begin with, as many as may be under way before the first page is
+   * proven, and so many for each planned window and each page of entries that was proven. A sound platform takes about
+   * one for each page; the rest is patience.
+   */
+  readonly callsMin: number;
+  readonly callsPerWindow: number;
+  readonly callsPerPage: number;
   readonly windowsInProgressMax: number;
   /** Most pages of one merchant in memory at the same time, counted from the first call until they are stored. */
   readonly pagesInProgressMax: number;
@@ -59,6 +67,9 @@ export const READ_LIMITS: ReadLimits = {
   failedCallsPerPage: 4,
   failedInARowMax: 24,
   hopelessReadsMax: 2,
+  callsMin: 1_000,
+  callsPerWindow: 25,
+  callsPerPage: 5,
   windowsInProgressMax: 32,
   pagesInProgressMax: 240,
   clockSkewMsMax: 0,

@@ -9,7 +9,8 @@
 import type { LedgerEntry, Window } from '../ledger/entry.ts';
 import type { LedgerPage, LedgerPageQuery, LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import { pagesOf, type Asked } from './certificate.ts';
-import { isFilled, isRefusal } from './certify.ts';
+import { isFilled } from './certify.ts';
+import { isRefusal } from './page-source.ts';
 import { placeOf, widened, type PlatformClock } from './clocks.ts';
 import { READ_LIMITS } from './limits.ts';
 import { PlatformBehind } from './sync-report.ts';

@@ -7,16 +7,12 @@
 import { UNTRACED, type Trace } from '../host/trace.ts';
 import type { LedgerPage, LedgerPageQuery, LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import type { Asked } from './certificate.ts';
-import {
-  certifyWide,
-  certifyWindow,
-  type NotedReading,
-  type PageSource,
-  type RetryBudget,
-  spanText,
-} from './certify.ts';
+import { certifyWide, certifyWindow, type NotedReading, type RetryBudget } from './certify.ts';
+import { type PageSource, spanText } from './page-source.ts';
 import { READ_LIMITS, type ReadLimits, type SplitPolicy, type Split } from './limits.ts';
+import { createDoubtOfEmpty, type StoredNear } from './empty-replies.ts';
 import { createPageSemaphore, type PageSemaphore } from './page-semaphore.ts';
+import { createReadingWork, type ReadingWork } from './reading-work.ts';
 import { type WideWindow, wideOf } from './wide-windows.ts';
 import type { Window } from '../ledger/entry.ts';
 
@@ -25,6 +21,10 @@ export interface ReadWindowsOptions {
   readonly merchant: MerchantAccess;
   readonly asked: readonly WideWindow[];
   readonly limits?: Partial<ReadLimits> | undefined;
+  /** What the reading has cost so far; left out, it begins here, without a limit of calls. */
+  readonly work?: ReadingWork | undefined;
+  /** Left out: none but what is stored is known, and nothing is stored. */
+  readonly storedNear?: StoredNear | undefined;
   readonly signal: AbortSignal;
   /**
    * Called at once for each first page. The reading of its window is taken after this resolves; a rejection stops all.
@@ -41,6 +41,7 @@ export interface ReadWindowsOptions {
 interface Shared {
   readonly options: ReadWindowsOptions;
   readonly limits: ReadLimits;
+  readonly work: ReadingWork;
   readonly credits: PageSemaphore;
   readonly stopping: ReturnType<typeof createStopping>;
   readonly queue: WindowQueue;
@@ -58,6 +59,8 @@ export async function readWindows(options: ReadWindowsOptions): Promise<void> {
   stopping.signal.addEventListener('abort', credits.open, { once: true });
   const queue = new WindowQueue(options.asked, limits.pageNumMax);
   const { trace = UNTRACED } = options;
+  const planned = options.asked.reduce((count, one) => count + one.planned.length, 0);
+  const { work = createReadingWork(planned, { ...limits, callsMin: Infinity }) } = options;
 
   const running = new Set<Promise<void>>();
   const begin = (task: Task): void => {
@@ -72,7 +75,7 @@ export async function readWindows(options: ReadWindowsOptions): Promise<void> {
     while (!stopping.signal.aborted && running.size < limits.windowsInProgressMax && !queue.isEmpty)
       begin(queue.next());
   };
-  const shared: Shared = { options, limits, credits, stopping, queue, onPutBack: beginWaiting };
+  const shared: Shared = { options, limits, work, credits, stopping, queue, onPutBack: beginWaiting };
   try {
     for (;;) {
       beginWaiting();
@@ -117,8 +120,12 @@ async function readTask(task: Task, shared: Shared): Promise<void> {
   await credits.take(1, rank);
   let held = 1;
   const checks: Promise<void>[] = [];
+  const page: PageSource['page'] = (asked, pageNum, isBeyondLast = false) =>
+    pageOf(asked, { pageNum, isBeyondLast }, shared);
   const source: PageSource = {
-    page: (asked, pageNum, isBeyondLast = false) => pageOf(asked, { pageNum, isBeyondLast }, shared),
+    page,
+    work: shared.work,
+    isEmptyBelieved: createDoubtOfEmpty(page, options.storedNear),
     holdPages: async (pages) => {
       if (held > 1) return;
       const most = Math.min(pages, limits.pagesInProgressMax - limits.windowsInProgressMax);
@@ -126,6 +133,7 @@ async function readTask(task: Task, shared: Shared): Promise<void> {
       await credits.take(most, rank);
     },
     onFirstPage: (page, asked) => {
+      shared.work.noteTotal(asked, page);
       const check = options.onFirstPage(page, asked);
       check.catch(stopping.fail);
       checks.push(check);
@@ -151,7 +159,7 @@ async function readTask(task: Task, shared: Shared): Promise<void> {
   }
 }
 
-function pageOf(
+async function pageOf(
   { window, currency }: Asked,
   place: Pick<LedgerPageQuery, 'pageNum' | 'isBeyondLast'>,
   shared: Shared,
@@ -159,6 +167,7 @@ function pageOf(
   const { reader, merchant } = shared.options;
   const { signal } = shared.stopping;
   signal.throwIfAborted();
+  shared.work.countCall();
   return reader.page({ merchant, window, ...place, ...(currency === null ? {} : { currency }) }, signal);
 }
 

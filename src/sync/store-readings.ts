@@ -78,6 +78,8 @@ export interface ReadingStore {
   readonly entries: () => number;
   readonly leave: (spans: readonly UncertifiedSpan[]) => void;
   readonly soFar: () => StoredReadings;
+  /** See `createBeliefs`. */
+  readonly lesser: ReturnType<typeof createBeliefs>['lesser'];
   /** What the platform contradicted itself about between two readings, a sentence each. */
   readonly contradictions: () => readonly string[];
 }
@@ -186,6 +188,7 @@ export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
     finish: () => oneAtATime(finish),
     entries: () => tally.stored.entries,
     contradictions: beliefs.contradictions,
+    lesser: beliefs.lesser,
     leave: (spans) => {
       uncertified.push(...spans);
     },

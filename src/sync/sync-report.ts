@@ -11,6 +11,8 @@ export interface SyncReport extends StoredReadings {
   /** How often the platform contradicted itself, and the first time in a sentence; null if it did not. */
   readonly contradictions: number;
   readonly contradiction: string | null;
+  /** Sentences on windows in which the platform shows only so many entries, see `findCap`. */
+  readonly caps: readonly string[];
   readonly heldBack: readonly Window[];
   /** Why the ledger was not read to the end; null if it was. What was certified before is stored and counted. */
   readonly failure: Error | null;
@@ -25,6 +27,7 @@ export const NOTHING_SYNCED: SyncReport = {
   platformAheadMs: 0,
   contradictions: 0,
   contradiction: null,
+  caps: [],
   heldBack: [],
   failure: null,
   interrupted: false,
@@ -64,6 +67,7 @@ const ADDITION: Addition = {
   platformAheadMs: Math.max,
   contradictions: sum,
   contradiction: (a, b) => a ?? b,
+  caps: (a, b) => [...new Set([...a, ...b])],
   heldBack: (a, b) => [...a, ...b],
   windows: sum,
   entries: sum,

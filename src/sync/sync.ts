@@ -33,14 +33,18 @@ import { splitAtTransitions } from '../ledger/business-day.ts';
 import { isPlatformError } from '../platform/errors.ts';
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
 import { seenWindows } from '../store/certificates.ts';
+import { entryNear } from '../store/entries.ts';
 import { isDatabaseTrouble } from '../store/engine/errors.ts';
 import { isEmpty } from './beliefs.ts';
 import type { Asked } from './certificate.ts';
-import type { NotedReading } from './certify.ts';
+import { capText } from './caps.ts';
+import { MAY_BE_CUT_MS, type NotedReading } from './certify.ts';
 import { createPassReader, settledByMs, type PassReader } from './pass-reader.ts';
 import { readWindows, type ReadWindowsOptions } from './read-windows.ts';
+import { createReadingWork, type ReadingWork } from './reading-work.ts';
 import { createReadingStore, type ReadingStore } from './store-readings.ts';
 import { TimeZoneWrong } from './time-zone-proof.ts';
+import { lengthMs } from '../ledger/window.ts';
 import { fullSeconds, plannedIn, SEEN_MS_BEFORE, widen, type WideWindow } from './wide-windows.ts';
 import type { Kysely } from 'kysely';
 
@@ -55,11 +59,13 @@ export async function syncMerchant(options: SyncOptions): Promise<SyncReport> {
   const zoneGate = options.zoneGate ?? ownZoneGate(options);
   await zoneGate.learn(() => isClockOff(db));
   const platformClock = createPlatformClock();
+  const limits = { ...READ_LIMITS, ...options.limits };
+  const work = createReadingWork(options.windows.length, limits);
   let before = NOTHING_SYNCED;
   let clockSteps = 0;
   for (;;) {
     try {
-      return withEarlier(before, await readAndStore(options, { zoneGate, platformClock }));
+      return withEarlier(before, await readAndStore(options, { zoneGate, platformClock, work }));
     } catch (error) {
       if (!(error instanceof ReadAnew)) throw error;
       before = withEarlier(before, error.soFar);
@@ -116,12 +122,14 @@ export interface SyncOptions {
   readonly zoneGate?: ZoneGate;
 }
 
-interface Clocks {
+/** What the passes of one reading share. */
+interface Shared {
   readonly zoneGate: ZoneGate;
   readonly platformClock: PlatformClock;
+  readonly work: ReadingWork;
 }
 
-interface Pass extends Clocks {
+interface Pass extends Shared {
   readonly options: SyncOptions;
   readonly planned: readonly Asked[];
   readonly wide: readonly WideWindow[];
@@ -141,8 +149,8 @@ interface Pass extends Clocks {
  * Reads and stores all windows once. What is the merchant's own trouble ends in the report: see `syncMerchant`. Throws
  * `ReadAnew` if one of the clocks turns out to be off, and what `syncMerchant` throws.
  */
-async function readAndStore(given: SyncOptions, clocks: Clocks): Promise<SyncReport> {
-  const pass = await beginPass(given, clocks);
+async function readAndStore(given: SyncOptions, shared: Shared): Promise<SyncReport> {
+  const pass = await beginPass(given, shared);
   try {
     await readAll(pass);
     return reportOf(pass);
@@ -151,8 +159,8 @@ async function readAndStore(given: SyncOptions, clocks: Clocks): Promise<SyncRep
   }
 }
 
-async function beginPass(options: SyncOptions, clocks: Clocks): Promise<Pass> {
-  const { zoneGate, platformClock } = clocks;
+async function beginPass(options: SyncOptions, shared: Shared): Promise<Pass> {
+  const { zoneGate, platformClock } = shared;
   const { db, merchant } = options;
   const { merchantNo } = merchant;
   const { settled, heldBack } = settledOf(options, platformClock.behindMs());
@@ -161,7 +169,7 @@ async function beginPass(options: SyncOptions, clocks: Clocks): Promise<Pass> {
   const clockSkewMs = zoneGate.clockSkewMs();
   const source = createPassReader({ ...options, asked: wide, platformClock, clockSkewMs });
   return {
-    ...clocks,
+    ...shared,
     ...{ options, planned, wide, heldBack, clockSkewMs, source },
     checkSeconds: createSecondsCheck({
       ...{ db, merchantNo, probe: source.probe },
@@ -185,18 +193,35 @@ async function readAll(pass: Pass): Promise<void> {
   await proven;
   await settleWaiting(pass, true);
   // What lacks stored entries may lack others as well. Smaller windows show whose they are.
-  for (let asked = readings.takeAgain(); asked.length > 0; asked = readings.takeAgain())
+  // So may a window that was proven with a total which another one then showed to be a cap.
+  const again = (): WideWindow[] => [...readings.takeAgain(), ...pass.work.takeProvenAtCap()];
+  for (let asked = again(); asked.length > 0; asked = again())
     await readOnce(pass, { asked, reader: source.reader, proven, onWindowDone: () => undefined });
   await readings.finish();
+  await nameCaps(pass);
+}
+
+/** A window that showed fewer entries than its parts, and states the same total again, is one that the platform caps. */
+async function nameCaps({ options, readings, source, work }: Pass): Promise<void> {
+  const { merchant, signal } = options;
+  for (const { asked, total, came } of readings.lesser()) {
+    const { window, currency } = asked;
+    if (lengthMs(window) > MAY_BE_CUT_MS) continue;
+    const query = { merchant, window, pageNum: 1, ...(currency === null ? {} : { currency }) };
+    const again = await source.reader.page(query, signal);
+    if (again.total === total) work.noteCap(capText(asked, total, came));
+  }
 }
 
 const readOnce = (
   pass: Pass,
   once: Pick<ReadWindowsOptions, 'asked' | 'reader' | 'onWindowDone'> & { readonly proven: Promise<void> },
 ): Promise<void> => {
-  const { merchant, limits, signal, trace, onSplit } = pass.options;
+  const { db, merchant, limits, signal, trace, onSplit } = pass.options;
   return readWindows({
     ...once,
+    work: pass.work,
+    storedNear: (window) => entryNear(db, merchant.merchantNo, window),
     ...{ trace, onSplit, merchant, signal },
     onContradiction: (problem) => pass.contradictions.push(problem),
     limits: { ...limits, clockSkewMsMax: pass.clockSkewMs },
@@ -261,7 +286,7 @@ async function reportFailed(pass: Pass, error: unknown): Promise<SyncReport> {
 }
 
 const reportOf = (
-  { readings, source, contradictions, platformClock, heldBack }: Pass,
+  { readings, source, contradictions, platformClock, heldBack, work }: Pass,
   end: Partial<SyncReport> = {},
 ): SyncReport => {
   const contradicted = [...contradictions, ...readings.contradictions()];
@@ -271,6 +296,7 @@ const reportOf = (
     requests: source.calls(),
     contradictions: contradicted.length,
     contradiction: contradicted[0] ?? null,
+    caps: work.caps(),
     platformBehindMs: platformClock.behindMs(),
     platformAheadMs: platformClock.aheadMs(),
     heldBack,

@@ -124,7 +124,7 @@ const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 export const isIn = ({ beginMs, endMs }: Window, ms: number): boolean => ms >= beginMs && ms <= endMs;
 
-const isWithin = (inner: Window, outer: Window): boolean =>
+export const isWithin = (inner: Window, outer: Window): boolean =>
   inner.beginMs >= outer.beginMs && inner.endMs <= outer.endMs;
 
 const sum = (figures: readonly number[]): number => figures.reduce((total, figure) => total + figure, 0);

@@ -1,6 +1,7 @@
 /** Lets entries into the store only once the zone is proven for their offset. One proof serves an entire run. */
 import { isAfterChange } from '../ledger/business-day.ts';
-import { spanText, type NotedReading } from './certify.ts';
+import { type NotedReading } from './certify.ts';
+import { spanText } from './page-source.ts';
 import type { Asked } from './certificate.ts';
 import type { UncertifiedSpan } from './store-readings.ts';
 import type { LedgerEntry, Window } from '../ledger/entry.ts';

@@ -24,6 +24,7 @@ import { dstForms } from './forms/dst.ts';
 import { midrunForms } from './forms/midrun.ts';
 import { combinedForms } from './forms/combined.ts';
 import { roundForms } from './forms/rounds.ts';
+import { capForms, totalOfLedgerForms, unlistedRefusalForms } from './forms/caps.ts';
 import type { Form } from './form.ts';
 
 export const FORMS: readonly Form[] = [
@@ -53,4 +54,7 @@ export const FORMS: readonly Form[] = [
   ...midrunForms,
   ...filterForms,
   ...combinedForms,
+  ...capForms,
+  ...totalOfLedgerForms,
+  ...unlistedRefusalForms,
 ];

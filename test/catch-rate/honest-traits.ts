@@ -4,7 +4,7 @@ import { PlatformRejected } from '../../src/platform/errors.ts';
 import { below, type Random } from '../../src/plugins/sandbox/ledger.ts';
 import { balanced, pick, type Booking } from './books.ts';
 import type { Setting } from './form.ts';
-import type { Lies } from './platform.ts';
+import { pageText, type Call, type Lies, type Reply } from './platform.ts';
 import { without } from './forms/tools.ts';
 import type { Drawn } from './scene.ts';
 
@@ -79,7 +79,39 @@ const limitedTo = (days: number, kind: 'refused' | 'cut'): Trait => ({
   hidesPast: true,
 });
 
+/** A platform that always sends these beside its pages, or beside those that `isMeant` picks. */
+const sending = (
+  name: string,
+  fields: (reply: Reply, call: Call) => string,
+  isMeant: (reply: Reply) => boolean = () => true,
+): Trait => ({
+  name,
+  often: 0.7,
+  lies: () => ({
+    reply: (honest, call) =>
+      isMeant(honest)
+        ? { ...honest, text: `{${fields(honest, call)},${pageText(honest, call.pageNum).slice(1)}` }
+        : honest,
+  }),
+});
+
+const BESIDE: readonly Trait[] = [
+  sending('constant fields beside each page', () => '"channel":"web-east","note":"see the manual"'),
+  sending(
+    'figures of paging and a number of the call beside each page',
+    ({ total, lines }, { nth }) =>
+      `"pages":${Math.ceil(total / 100)},"size":${lines.length},"hasNextPage":${total > 100},"isLastPage":${total <= 100},` +
+      `"navigatepageNums":[${total === 0 ? '' : '1'}],"traceId":"9f8e7d6c5b4a${String(nth).padStart(4, '0')}","elapsed":${3 + nth}`,
+  ),
+  sending(
+    'a message beside empty pages',
+    () => '"message":"nothing to show"',
+    ({ total }) => total === 0,
+  ),
+];
+
 export const HONEST_TRAITS: readonly Trait[] = [
+  ...BESIDE,
   {
     name: 'a burst in one second',
     often: 2,

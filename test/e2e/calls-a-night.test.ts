@@ -56,6 +56,7 @@ const ODD: readonly [how: string, exitCode: number, callsMax: number, alter: (pa
   [ANOTHER_ORDER, 0, 12, (page) => page],
   ['totals that count the page', 0, 10, (page) => ({ ...page, total: page.list.length })],
   ['totals that count pages', 4, 75, (page) => ({ ...page, total: Math.ceil(page.total / page.pageSize) })],
+  ['totals that count the whole ledger', 4, 15, (page) => ({ ...page, total: 11 * 24 })],
   ['empty pages', 4, 75, (page) => ({ ...page, list: [] })],
 ];
 interface Page {

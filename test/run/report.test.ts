@@ -32,6 +32,7 @@ const CALM: SyncReport = {
   platformAheadMs: 0,
   contradictions: 0,
   contradiction: null,
+  caps: [],
   fullMinutes: null,
   heldBack: [],
   failure: null,

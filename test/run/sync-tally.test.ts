@@ -35,6 +35,7 @@ describe('adding two reports', () => {
       heldBack: [{ beginMs: 0, endMs: 9 }],
       contradictions: 1,
       contradiction: 'the first',
+      caps: ['both', 'first'],
       fullMinutes: null,
       failure: null,
       interrupted: false,
@@ -56,6 +57,7 @@ describe('adding two reports', () => {
       heldBack: [{ beginMs: 20, endMs: 29 }],
       contradictions: 2,
       contradiction: 'the second',
+      caps: ['both', 'second'],
       fullMinutes: { count: 9, from: '2026-03-01 09:00:00' },
       failure: away,
       interrupted: true,
@@ -81,6 +83,7 @@ describe('adding two reports', () => {
       contradictions: 3,
       fullMinutes: { count: 9, from: '2026-03-01 09:00:00' },
       contradiction: 'the first',
+      caps: ['both', 'first', 'second'],
       failure: away,
       interrupted: true,
     });

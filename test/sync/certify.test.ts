@@ -2,8 +2,10 @@
 import { expect, test } from 'vitest';
 import type { LedgerEntry, UnreadableEntry, Window } from '../../src/ledger/entry.ts';
 import type { LedgerPage } from '../../src/platform/ledger-reader.ts';
-import { certifyWindow, type CertifyTask, type PageSource } from '../../src/sync/certify.ts';
+import { certifyWindow, type CertifyTask } from '../../src/sync/certify.ts';
+import type { PageSource } from '../../src/sync/page-source.ts';
 import { READ_LIMITS } from '../../src/sync/limits.ts';
+import { createReadingWork } from '../../src/sync/reading-work.ts';
 import { accountEntries } from '../support/ledger-entries.ts';
 
 const SECOND: Window = {
@@ -26,6 +28,7 @@ const page = (shown: readonly LedgerEntry[], unreadable: readonly UnreadableEntr
 async function costOf(readings: readonly (readonly LedgerPage[])[]) {
   const task: CertifyTask = {
     window: SECOND,
+    planned: [SECOND],
     currency: null,
     splitPolicy: { pageNumMax: 100, unitMs: 1 },
     retryBudget: { failedCalls: 0, certifiedPages: 0, streak: { failed: 0 } },
@@ -39,6 +42,8 @@ async function costOf(readings: readonly (readonly LedgerPage[])[]) {
     holdPages: () => Promise.resolve(),
     onFirstPage: () => undefined,
     onContradiction: () => undefined,
+    work: createReadingWork(1, READ_LIMITS),
+    isEmptyBelieved: () => Promise.resolve(true),
   };
   const limits = { ...READ_LIMITS, readsBeforeSplitMax: 32 };
   const outcome = await certifyWindow(task, source, limits);

@@ -108,6 +108,7 @@ test('an unchanged ledger costs a call, whose page is the next one of the round,
     alsoDiffering: [],
     hasMore: false,
     isContradicted: false,
+    cap: null,
     isLimitNew: false,
     isOverdue: false,
     round: {
@@ -182,6 +183,18 @@ describe('further ranges', () => {
     const { differing, isContradicted } = await look(lying, { alsoCompared: [MONTH] });
     expect([differing, isContradicted]).toEqual([[], true]);
   });
+});
+
+test('the same round total for days apart from each other, of which more are stored, is a cap', async () => {
+  const platform = await storedPlatform();
+  const capped: LedgerReader = {
+    page: async (query, signal) => {
+      const page = await platform.reader.page(query, signal);
+      return { ...page, total: Math.min(100, page.total) };
+    },
+  };
+  expect(await look(capped)).toMatchObject({ cap: 100, differing: [] });
+  expect(await look(platform.reader)).toMatchObject({ cap: null });
 });
 
 describe('a total that differs', () => {

@@ -55,7 +55,10 @@ function whatWasFound(merchantNo: string, olderDays: Checked, daysChanged: reado
     }
   }
   found.push(...limits(olderDays));
-  if (check.isContradicted && !check.isLimitNew) {
+  if (check.cap !== null) {
+    const what = `the platform caps its results at ${check.cap}: ${whyOf(check)}, and no window shows more`;
+    found.push([EXIT.incomplete, what, LIFT_THE_CAP]);
+  } else if (check.isContradicted && !check.isLimitNew) {
     const what = `${whyOf(check)}, but the totals of its halves agree with what is stored`;
     found.push([EXIT.done, what, CONTRADICTS_ITSELF]);
   }
@@ -99,6 +102,8 @@ function limits({ check, sinceNights, zone }: Checked): Found[] {
 const DAY_MS = 86_400_000;
 const ASK_THE_PLATFORM =
   'ask the platform which days it shows; where it does so for good, leave `wide` out of DAYBOOK_CHECKS';
+
+const LIFT_THE_CAP = 'ask the platform to count and to page through all that sp2404 matches';
 
 const CONTRADICTS_ITSELF = 'nothing to do; if it comes every night, send this sentence to the platform';
 

@@ -31,12 +31,23 @@ export function reasonsOfReading(
       `${counted(more, 'more window')} could not be certified`,
       '`daybook status` tells what is missing, and with --json each of them',
     );
+  const caps = report.caps.map((problem) => ofMerchant(EXIT.incomplete, merchantNo, problem, LIFT_THE_CAP));
+  const moreCaps = (more: number): Reason =>
+    ofMerchant(EXIT.incomplete, merchantNo, `${counted(more, 'more window')} showed the cap`, LIFT_THE_CAP);
   return [
     ...(notJoined === undefined ? [] : [reasonOfNotJoined(merchantNo, notJoined)]),
+    ...firstOf(caps, moreCaps, CAPS_NAMED_MAX),
     ...firstOf(uncertified, moreUncertified, windowsNamed),
     ...(report.failure === null ? [] : [reasonOfFailure(merchantNo, report.failure)]),
   ];
 }
+
+/** One window shows a cap as well as ten. */
+const CAPS_NAMED_MAX = 1;
+
+const LIFT_THE_CAP =
+  'ask the platform to count and to page through all that sp2404 matches. Days that hold fewer entries than the cap were read ' +
+  'by themselves and are proven; days that hold more are not published';
 
 const RUN_AGAIN = 'run the day again; if it stays so, send this sentence to the platform';
 
