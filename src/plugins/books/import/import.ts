@@ -63,7 +63,6 @@ export async function importBook(db: Db, request: ImportRequest): Promise<Import
   }
 }
 
-
 async function importIn(trx: Trx, request: ImportRequest): Promise<ImportReport> {
   const { mapping, source, zones, currencies, signal, onProgress } = request;
   const importing = await startImport(trx, request);
@@ -94,7 +93,15 @@ async function importIn(trx: Trx, request: ImportRequest): Promise<ImportReport>
   const aboveLimit = await aboveLimitReason(importing);
   if (aboveLimit !== null && request.isDryRun !== true) await takeSecondPerson(importing, aboveLimit);
   return {
-    ...{ importId: request.isDryRun === true ? null : id, ...counts, answered, kept, zone: zones.own, aboveLimit, moved },
+    ...{
+      importId: request.isDryRun === true ? null : id,
+      ...counts,
+      answered,
+      kept,
+      zone: zones.own,
+      aboveLimit,
+      moved,
+    },
     ...{ firstDay: covered?.firstDay ?? null, lastDay: covered?.lastDay ?? null },
     notWithdrawn: span !== null && !isNamed ? NOT_WITHDRAWN : null,
     firstUnreadable: unreadable.slice(0, FIRST_UNREADABLE),
