@@ -1,4 +1,7 @@
-/** Lets entries into the store only once the zone is proven for their offset. One proof serves an entire run. */
+/**
+ * Lets entries into the store only once the zone is proven for their offset. Each merchant has proofs of its own: a platform may
+ * change the zone of one ledger and leave the others.
+ */
 import { isAfterChange } from '../ledger/business-day.ts';
 import { spanText, type NotedReading } from './certify.ts';
 import type { Asked } from './certificate.ts';
@@ -24,7 +27,14 @@ interface ZoneGateOptions {
   readonly isTrusted?: boolean;
 }
 
-export interface ZoneGate {
+/** The gate of a run: what it knows of the platform's clock is the same for all merchants. */
+export interface ZoneGate extends MerchantZoneGate {
+  readonly ofMerchant: (merchantNo: string) => MerchantZoneGate;
+  /** Whether any merchant proved the zone in this run. */
+  readonly isProvenByAny: () => boolean;
+}
+
+export interface MerchantZoneGate {
   /**
    * Resolves once the zone is proven at the offset these entries have in it. (An offset in winter proves nothing about
    * summer, and a platform may change its clock late: the day of a change is proven by itself.) An entry outside its window is examined too, as it may be in another zone than the proven entries.
@@ -50,7 +60,6 @@ export interface ZoneGate {
 export function createZoneGate(zone: string, options: ZoneGateOptions = {}): ZoneGate {
   const toleranceMs = Math.min(options.clockToleranceS ?? 0, CLOCK_SKEW_S_MAX) * 1_000;
   const isTrusted = options.isTrusted ?? false;
-  let outsidersExamined = 0;
   let clockOff: string | null = null;
   let learned: Promise<void> | null = null;
   const noteClockOff = (seen: string): void => {
@@ -70,6 +79,46 @@ export function createZoneGate(zone: string, options: ZoneGateOptions = {}): Zon
     return null;
   };
 
+  const clocks = {
+    clockSkewMs,
+    clockOff: () => clockOff,
+    noteClockOff,
+    learn: (isKnownOff: () => Promise<boolean>) =>
+      (learned ??= isKnownOff().then((isOff) => {
+        if (isOff) noteClockOff('known from an earlier run');
+      })),
+  };
+
+  const ofOne = (): MerchantZoneGate =>
+    createMerchantGate({ zone, toleranceMs, isTrusted, clocks, askAbout });
+  const gates = new Map<string, MerchantZoneGate>();
+  const ofMerchant = (merchantNo: string): MerchantZoneGate => {
+    const known = gates.get(merchantNo) ?? ofOne();
+    gates.set(merchantNo, known);
+    return known;
+  };
+  return {
+    ...ofOne(),
+    ofMerchant,
+    isProvenByAny: () => isTrusted || [...gates.values()].some((one) => one.isProven()),
+  };
+}
+
+interface GateParts {
+  readonly zone: string;
+  readonly toleranceMs: number;
+  readonly isTrusted: boolean;
+  readonly clocks: Pick<MerchantZoneGate, 'clockSkewMs' | 'clockOff' | 'noteClockOff' | 'learn'>;
+  /** Null if the entry proves the zone, else why it does not. Throws `TimeZoneWrong`, and the error of the probe. */
+  readonly askAbout: (
+    probe: Probe,
+    entry: LedgerEntry,
+    others?: readonly LedgerEntry[],
+  ) => Promise<string | null>;
+}
+
+function createMerchantGate({ zone, toleranceMs, isTrusted, clocks, askAbout }: GateParts): MerchantZoneGate {
+  const { clockSkewMs, noteClockOff } = clocks;
   const proofs = createZoneProofs(zone, async (probe, entries) => {
     const tried = entries.slice(0, ENTRIES_TRIED_MAX);
     let why = '';
@@ -80,8 +129,9 @@ export function createZoneGate(zone: string, options: ZoneGateOptions = {}): Zon
     }
     throw new TimeZoneUnproven(zone, why, tried);
   });
-
+  let outsidersExamined = 0;
   return {
+    ...clocks,
     check: async (probe, entries, window) => {
       if (entries.length === 0) return;
       const slack = clockSkewMs();
@@ -108,13 +158,6 @@ export function createZoneGate(zone: string, options: ZoneGateOptions = {}): Zon
       await proofs.ensure(probe, entries, first.bookedMs);
     },
     isProven: () => isTrusted || proofs.hasAny(),
-    clockSkewMs,
-    clockOff: () => clockOff,
-    noteClockOff,
-    learn: (isKnownOff) =>
-      (learned ??= isKnownOff().then((isOff) => {
-        if (isOff) noteClockOff('known from an earlier run');
-      })),
   };
 }
 
@@ -124,7 +167,7 @@ const isNear = ({ bookedMs }: LedgerEntry, { beginMs, endMs }: Window, tolerance
 const offText = ({ batchNo, bookedAt }: LedgerEntry, seen: string): string =>
   `entry ${batchNo}, booked ${bookedAt}, ${seen}`;
 
-/** Proofs of the time zone, one for each offset that it has and each day of a clock change; merchants share them. */
+/** Proofs of the time zone for a merchant, one for each offset that the zone has and each day of a clock change. */
 interface Proof {
   readonly throughMs: number;
   readonly done: Promise<void>;
@@ -149,7 +192,7 @@ function createZoneProofs(
       await proof.done;
       return true;
     } catch (error) {
-      // Another merchant's proof may fail because its token is refused, or because the answers make no sense.
+      // Another pass's proof may fail because a call is refused, or because the answers make no sense.
       if (error instanceof TimeZoneWrong) throw error;
       if (proofs.get(key) === proof) proofs.delete(key);
       return false;
@@ -195,7 +238,7 @@ export interface Waiting {
 interface ProvenBy {
   readonly db: Kysely<DB>;
   readonly merchantNo: string;
-  readonly zoneGate: ZoneGate;
+  readonly zoneGate: MerchantZoneGate;
   readonly probe: Probe;
 }
 
