@@ -190,7 +190,7 @@ async function readAll(pass: Pass): Promise<void> {
   await proven;
   await settleWaiting(pass, true);
   // What lacks stored entries may lack others as well. Smaller windows show whose they are.
-  for (let asked = readings.takeAgain(); asked.length > 0; asked = readings.takeAgain())
+  for (let asked = await readings.takeAgain(); asked.length > 0; asked = await readings.takeAgain())
     await readOnce(pass, { asked, reader: source.reader, proven, onWindowDone: () => undefined });
   await readings.finish();
 }

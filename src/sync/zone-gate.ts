@@ -5,6 +5,7 @@
 import { isAfterChange } from '../ledger/business-day.ts';
 import { spanText, type NotedReading } from './certify.ts';
 import type { Asked } from './certificate.ts';
+import { AnotherLedgerAnswered } from './own-ledger.ts';
 import type { UncertifiedSpan } from './store-readings.ts';
 import type { LedgerEntry, Window } from '../ledger/entry.ts';
 import { placeOf, CLOCK_SKEW_S_MAX } from './clocks.ts';
@@ -396,29 +397,34 @@ export function createSecondsCheck({
 }
 
 /** The platform answered a merchant's call with another merchant's entries; none of them was written. */
-class OtherLedgerAnswered extends ExpectedError {
+export class OtherLedgerAnswered extends ExpectedError {
   override readonly name = 'OtherLedgerAnswered';
   readonly exitCode = EXIT.incomplete;
 
-  constructor(otherMerchantNo: string, batchNo: string) {
+  constructor(otherMerchantNo: string, batchNo: string, how: string) {
     super(
-      `the platform answered with entries of another merchant: ${batchNo} is stored under ${otherMerchantNo}, and asked ` +
-        'for by its batchNo it is not found here. Nothing of that reply was written. Check PLATFORM_HEADERS (does ' +
+      `the platform answered with entries of another merchant: ${batchNo} is stored under ${otherMerchantNo}, and ${how}. ` +
+        'Nothing of that reply was written. Check PLATFORM_HEADERS (does ' +
         "each call say whose it is?) and at both merchants' tokens.",
     );
   }
 }
 
 /**
- * To be called when all merchants are read. A `TimeZoneUnproven` whose entries are stored under another merchant
- * becomes an error that says so; any other failure is returned as it is.
+ * To be called when all merchants are read. A failure whose entries are stored under another merchant becomes an error
+ * that says so; any other failure is returned as it is.
  */
 export async function explainFailure(
   db: Kysely<DB>,
   merchantNo: string,
   failure: Error | null,
 ): Promise<Error | null> {
-  if (!(failure instanceof TimeZoneUnproven) || failure.entries.length === 0) return failure;
+  const isAnother = failure instanceof AnotherLedgerAnswered;
+  if (!(failure instanceof TimeZoneUnproven || isAnother) || failure.entries.length === 0) return failure;
   const other = await merchantWith(db, merchantNo, failure.entries);
-  return other === null ? failure : new OtherLedgerAnswered(other.merchantNo, other.batchNo);
+  if (other === null) return failure;
+  const how = isAnother
+    ? "nothing of the merchant's own was shown"
+    : 'asked for by its batchNo it is not found here';
+  return new OtherLedgerAnswered(other.merchantNo, other.batchNo, how);
 }

@@ -22,6 +22,8 @@ import {
   type Reason,
 } from './exit-codes.ts';
 import {
+  isOfAnotherLedger,
+  reasonOfFailure,
   reasonsOfClock,
   reasonsOfContradictions,
   reasonsOfReading,
@@ -63,14 +65,20 @@ export function judge(
   },
 ): { readonly exitCode: ExitCode; readonly reasons: readonly Reason[] } {
   const { together = [] } = run;
-  const common = together.flatMap((one) => one.common ?? []);
+  const ofAnother = new Set(outcome.sync.filter(isOfAnotherLedger).map(({ merchantNo }) => merchantNo));
+  const common = together
+    .flatMap((one) => one.common ?? [])
+    .filter(({ merchantNo }) => !ofAnother.has(merchantNo));
   const causes = [
     ...common.map(reasonOfCommon),
     ...together.flatMap(({ moved }) => moved.map(reasonOfMoved)),
   ];
   const isCommon = (merchantNo: string): boolean => common.some((one) => one.merchantNo === merchantNo);
   const shared = reasonsOfShared(standing.notices);
-  const leading = causes.length === 0 ? [] : [...shared, ...causes];
+  const answered = outcome.sync
+    .filter(isOfAnotherLedger)
+    .map(({ merchantNo, report }) => reasonOfFailure(merchantNo, report.failure!));
+  const leading = causes.length + answered.length === 0 ? [] : [...shared, ...answered, ...causes];
   const reasons: Reason[] = [
     ...shared,
     ...run.failures.map(({ exitCode, message }) => ({ exitCode, what: message, todo: null })),

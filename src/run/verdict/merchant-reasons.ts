@@ -3,6 +3,8 @@ import { counted, shellWord } from '../../ledger/text.ts';
 import { wallSpan } from '../../ledger/wall-time.ts';
 import type { WithheldDay } from '../../statements/publish.ts';
 import { EXIT, type Reason, ownExitCode, ownSentence, ofMerchant } from './exit-codes.ts';
+import { AnotherLedgerAnswered } from '../../sync/own-ledger.ts';
+import { OtherLedgerAnswered } from '../../sync/zone-gate.ts';
 import type { NotJoined } from '../known-ahead.ts';
 import { HOW_TO_PART_LEDGERS } from './notice-reasons.ts';
 import { sumOfSync, type SyncReport } from '../../sync/sync-report.ts';
@@ -37,9 +39,13 @@ export function reasonsOfReading(
   ];
 }
 
+/** Another ledger than the merchant's own was answered: it explains all else that the run says of the merchant. */
+export const isOfAnotherLedger = ({ report: { failure } }: MerchantSync): boolean =>
+  failure instanceof AnotherLedgerAnswered || failure instanceof OtherLedgerAnswered;
+
 const RUN_AGAIN = 'run the day again; if it stays so, send this sentence to the platform';
 
-const reasonOfFailure = (merchantNo: string, failure: Error): Reason => ({
+export const reasonOfFailure = (merchantNo: string, failure: Error): Reason => ({
   exitCode: ownExitCode(failure),
   what: ownSentence(merchantNo, failure),
   todo: `${READS_ON}; \`daybook doctor\` tells whether the platform answers`,
