@@ -25,8 +25,11 @@ const SPANS_NAMED_MAX = 3;
 export interface WithheldDay {
   readonly account: Account;
   readonly day: BusinessDay;
-  /** `misfit`: its stored entries do not give its figures. `shared`: its entries may be another merchant's. */
-  readonly cause: 'not-over' | 'not-reconciled' | 'uncertified' | 'misfit' | 'shared';
+  /**
+   * `misfit`: its stored entries do not give its figures. `shared`: its entries may be another merchant's. `held`: it would be
+   * revised, or follows such a day, while entries of the merchant are held.
+   */
+  readonly cause: 'not-over' | 'not-reconciled' | 'uncertified' | 'misfit' | 'shared' | 'held';
   readonly why: string;
 }
 
@@ -47,13 +50,15 @@ interface WithheldOptions {
   readonly now: () => Date;
   /** If left out, no account has such a day. */
   readonly sharedFrom?: SharedFrom;
+  /** Whether entries of the merchant are held. Then no published day is revised: what came may be of another ledger. */
+  readonly holdsEntries?: boolean;
 }
 
 export function whyWithheld(
   { account, day }: AccountOnDay,
   past: PastOfDay,
-  changed: ChangedFrom,
-  { zone, now, sharedFrom }: WithheldOptions,
+  { changed, withheld }: { readonly changed: ChangedFrom; readonly withheld: readonly WithheldDay[] },
+  { zone, now, sharedFrom, holdsEntries = false }: WithheldOptions,
 ): WithheldDay | null {
   const window = dayWindow(day, zone);
   if (now().getTime() <= window.endMs) {
@@ -74,13 +79,31 @@ export function whyWithheld(
   const unreconciled = notReconciled({ account, day }, changed);
   if (unreconciled !== null) return unreconciled;
   const missing = subtractWindows([window], past.proven(account.currency));
-  if (missing.length === 0) return null;
+  if (missing.length === 0) return holdsEntries ? whyHeld({ account, day }, past, withheld) : null;
   const spans = missing
     .slice(0, SPANS_NAMED_MAX)
     .map((span) => wallSpan(span, zone))
     .join(', ');
   const more = missing.length > SPANS_NAMED_MAX ? ` and ${missing.length - SPANS_NAMED_MAX} more spans` : '';
   return { account, day, cause: 'uncertified', why: `no certificate covers ${spans}${more}` };
+}
+
+/** Days before `day` were asked about before. */
+function whyHeld(
+  { account, day }: AccountOnDay,
+  { statements }: PastOfDay,
+  withheld: readonly WithheldDay[],
+): WithheldDay | null {
+  const first = withheld.find(
+    (one) => one.cause === 'held' && accountKey(one.account) === accountKey(account),
+  );
+  const isPublished = statements.some(({ currency }) => currency === account.currency);
+  if (!isPublished && first === undefined) return null;
+  const why =
+    first === undefined
+      ? 'entries of this merchant are held, and until they are back or accepted as gone no published day is revised'
+      : `it follows ${first.day}, which is not revised while entries of this merchant are held`;
+  return { account, day, cause: 'held', why };
 }
 
 /** Whether entries of that day or of one before it changed; null if not. */

@@ -92,8 +92,9 @@ test('it stays so for as long as it is answered', async () => {
 });
 
 test('a person who knows that the ledger was booked anew accepts it, and the next night takes it', async () => {
-  await begin(ledger('A', 3));
-  stage.entries = ledger('X', 4);
+  const days = DAYS.slice(HONEST_DAYS - 5);
+  await begin(ledger('A', 3, { days }));
+  stage.entries = ledger('X', 4, { days });
   const held = await night(HONEST_DAYS + 1);
   expect(held.reasons.map(({ todo }) => todo).join()).toContain('daybook amendments accept');
   await acceptAllHeld(stage.app().database.db, stage.now());
@@ -105,4 +106,30 @@ test('a person who knows that the ledger was booked anew accepts it, and the nex
     .where('vanished_at', 'is', null)
     .execute();
   expect(entries.some(({ batch_no: batchNo }) => batchNo.startsWith('X'))).toBe(true);
+});
+
+test('a run that holds entries of one day revises no other day, and the run that finds them again does', async () => {
+  const own = ledger('A', 3);
+  const before = await begin(own);
+  const late = entriesOfAmounts('EUR', [['L1', `${DAYS[10]} 11:00:00`, 500]]);
+  const euros = entriesOfAmounts(
+    'EUR',
+    [9, 12].map((nth) => [`E${nth}`, `${DAYS[nth]} 09:00:00`, 700] as const),
+  );
+  stage.entries = [...own, ...euros];
+  expect((await night(HONEST_DAYS + 1)).exitCode).not.toBe(4);
+  const known = await statements();
+  // All of a day is gone, and another account has more than it had.
+  stage.entries = [...own.filter(({ busiDate }) => !busiDate.startsWith(DAYS[11]!)), ...euros, ...late];
+  const held = await night(HONEST_DAYS + 2);
+  expect(held.exitCode).toBe(4);
+  expect(await statements()).toMatchObject(known);
+  expect(Object.keys(await statements()).filter((name) => name.includes('.r2.'))).toEqual([]);
+  expect(held.reasons.map(({ what }) => what).join()).toContain('no published day is revised');
+  stage.entries = [...own, ...euros, ...late];
+  await night(HONEST_DAYS + 3);
+  expect(await statements()).toMatchObject(before);
+  expect(
+    Object.keys(await statements()).filter((name) => name.includes('EUR') && name.includes('.r2.')),
+  ).not.toEqual([]);
 });

@@ -8,6 +8,7 @@ import { NOTHING_REPAIRED, repairFiles } from '../../statements/repair-files.ts'
 import { publishDays, type PublishReport } from '../../statements/publish.ts';
 import type { ForeignManifest } from '../../statements/publish-options.ts';
 import { publishedSpan } from '../../store/statements/stored-files.ts';
+import { heldDaysOf } from '../../store/absent-entries.ts';
 import type { DayRange } from '../range.ts';
 import { type MerchantOutcome, accountDayKey, NOTHING_PUBLISHED } from '../report.ts';
 import { sharedDays } from './notice-stage.ts';
@@ -24,6 +25,7 @@ export async function publishStage(work: MerchantWork, outcome: MerchantOutcome)
     publishedNow: outcome.publishedNow,
     onForeign: (found: ForeignManifest): void => void foreign.push(found),
     sharedFrom: await sharedDays(work, outcome),
+    holdsEntries: await holdsEntries(work, outcome),
   };
   const accounts = accountsOf(merchantNo, request.currencies);
   const report = await publishDays({
@@ -53,6 +55,13 @@ export async function publishStage(work: MerchantWork, outcome: MerchantOutcome)
   });
   const closes = request.repairs === true ? await part('closes')?.repair({ ...options, ...span }) : undefined;
   outcome.publish = { ...report, ...repair, repaired: [...repair.repaired, ...(closes ?? [])], foreign };
+}
+
+/** A run that read the ledger knows it; another one asks. */
+async function holdsEntries({ deps, merchantNo }: MerchantWork, { sync }: MerchantOutcome): Promise<boolean> {
+  if (sync !== null) return sync.report.uncertified.some(({ isHeld }) => isHeld === true);
+  const held = await heldDaysOf(deps.db, [merchantNo]);
+  return held.some(({ acceptedAt }) => acceptedAt === null);
 }
 
 /** Days on which this run found the first entries, although they had been proven before to hold none. */

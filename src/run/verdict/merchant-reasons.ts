@@ -154,26 +154,31 @@ export function reasonsOfWithheld(withheld: readonly WithheldDay[]): Reason[] {
           counted(more, 'more account day is', 'more account days are') + ' not published',
           'the run that corrects this publishes them',
         ),
-        ...(days.every(({ cause }) => cause === 'shared') && { awaitsPerson: true }),
+        ...(days.every(({ cause }) => AWAIT_PERSON.has(cause)) && { awaitsPerson: true }),
       })),
     ),
     ...withheld.filter(isDone).map(reasonOfWithheld),
   ];
 }
 
+/** What ends only once a person has acted. */
+const AWAIT_PERSON: ReadonlySet<WithheldDay['cause']> = new Set(['shared', 'held']);
+
 /** Of an account that is withheld from a day on, the first day says all. */
 function firstOfShared(days: readonly WithheldDay[]): WithheldDay[] {
   const reported = new Set<string>();
   return days.filter(({ account, cause }) => {
-    const isReported = reported.has(account.currency);
-    if (cause === 'shared') reported.add(account.currency);
-    return cause !== 'shared' || !isReported;
+    const key = `${cause} ${account.currency}`;
+    const isReported = reported.has(key);
+    if (AWAIT_PERSON.has(cause)) reported.add(key);
+    return !isReported;
   });
 }
 
 const TODO_BY_CAUSE: Readonly<Partial<Record<WithheldDay['cause'], string>>> = {
   'not-over': 'the next nightly run publishes it',
   shared: HOW_TO_PART_LEDGERS,
+  held: 'the run that finds the held entries again publishes it, or the run after `daybook amendments accept`',
 };
 
 const reasonOfWithheld = ({ account, day, cause, why }: WithheldDay): Reason => ({
@@ -182,7 +187,7 @@ const reasonOfWithheld = ({ account, day, cause, why }: WithheldDay): Reason => 
   what: `${account.merchantNo} ${account.currency} ${day} is not published: ${why}`,
   todo: TODO_BY_CAUSE[cause] ?? 'the run that corrects this publishes it',
   merchantNo: account.merchantNo,
-  ...(cause === 'shared' && { awaitsPerson: true }),
+  ...(AWAIT_PERSON.has(cause) && { awaitsPerson: true }),
 });
 
 /** A smaller difference is not reported, unless days had to wait because of it. */
