@@ -8,6 +8,7 @@ import { moneyText } from '../ledger/money.ts';
 import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
 import { placesOf, type EntryPlace, type EntryPlaces } from '../statements/entry-places.ts';
 import { type QuarantineRow, acknowledgeUnreadable, listQuarantine } from '../store/quarantine.ts';
+import { acceptSilent } from '../store/silent-accounts.ts';
 import { acceptHeld, heldDaysOf, type HeldDay } from '../store/absent-entries.ts';
 import { listAmendments, listVanished, type Amendment } from '../store/amendments.ts';
 import type { BreakRow } from '../store/breaks/breaks.ts';
@@ -249,10 +250,18 @@ const heldText = (held: readonly HeldDay[], times: Times): string =>
         accepted: ({ acceptedAt }) => times.at(acceptedAt) || 'no',
       });
 
+const acceptedText = (days: readonly { readonly entries: number }[]): string => {
+  const entries = days.reduce((sum, one) => sum + one.entries, 0);
+  return (
+    `accepted: ${counted(entries, 'entry', 'entries')} of ${counted(days.length, 'account day')}. ` +
+    'The next run that does not find them marks them as vanished and publishes revisions. If they are back, nothing changes.'
+  );
+};
+
 function addAcceptCommand(amendments: Command): void {
   withBy(amendments.command('accept'))
     .description(
-      'confirm that held entries are gone for good; the next run that does not find them publishes revisions',
+      'confirm that held entries are gone for good, or that nothing was booked in a silent account; the next run publishes what follows',
     )
     .option('--merchant <no>', 'of this merchant (may be repeated)', collect, [])
     .option('--currency <code>', 'only of this currency (may be repeated)', collect, [])
@@ -269,17 +278,21 @@ function addAcceptCommand(amendments: Command): void {
       return answer(self, async ({ recorded }) => {
         const accepted = await recorded({ subject, note }, async (trx, at) => {
           const days = await acceptHeld(trx, filter, at);
-          if (days.length > 0) return days;
+          const silent = await acceptSilent(trx, filter, at);
+          if (days.length + silent.length > 0) return { days, silent };
           throw new UsageError(
-            'no held entry there waits to be accepted; `daybook amendments` lists held entries.',
+            'no held entry and no silent account there waits to be accepted; `daybook amendments` lists held entries, ' +
+              '`daybook status` silent accounts.',
           );
         });
-        const entries = accepted.reduce((sum, one) => sum + one.entries, 0);
+        const { days, silent } = accepted;
         return {
-          document: { accepted },
-          text:
-            `accepted: ${counted(entries, 'entry', 'entries')} of ${counted(accepted.length, 'account day')}. ` +
-            'The next run that does not find them marks them as vanished and publishes revisions. If they are back, nothing changes.',
+          document: { accepted: days, silent },
+          text: lines(
+            days.length > 0 && acceptedText(days),
+            silent.length > 0 &&
+              `accepted: ${counted(silent.length, 'silent account')}. The next run publishes the days without entries.`,
+          ),
         };
       });
     });

@@ -26,6 +26,7 @@ import type { AccountFilter } from '../ledger/account-filter.ts';
 import { unreadableByMerchant } from '../store/quarantine.ts';
 import { countOpenBreaks } from '../store/breaks/breaks.ts';
 import type { DB } from '../store/engine/schema.ts';
+import { silentAccounts } from '../store/silent-accounts.ts';
 import { heldDaysOf } from '../store/absent-entries.ts';
 import { noticesByMerchant, unreportedNotices } from '../store/notices.ts';
 import { askInParts } from '../store/account-filter.ts';
@@ -246,7 +247,7 @@ export async function openItemsOf(
   const open = await askInParts(merchants, (some) => closeReadRanges(db, some, scope));
   const requested = byMerchant(open.sort((a, b) => a.id - b.id));
   const proven = byMerchant(await provenOf(db, merchants, open, scope));
-  const [breaks, unreported, revised, quarantined, notices, discrepancies, held] = await Promise.all([
+  const [breaks, unreported, revised, quarantined, notices, discrepancies, held, silent] = await Promise.all([
     countOpenBreaks(db, scope, sql`run_id = ${runId}`),
     unreportedChanges(db, merchants).then(byMerchant),
     unreportedRevisions(db, merchants).then(byMerchant),
@@ -254,6 +255,7 @@ export async function openItemsOf(
     unreportedNotices(db, merchants).then(noticesByMerchant),
     chains ? discrepanciesOf(db, merchants, scope.zone).then(byMerchant) : null,
     heldDaysOf(db, merchants).then(byMerchant),
+    silentAccounts(db, merchants, scope.zone).then(byMerchant),
   ]);
   const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0);
   const openOf = (merchantNo: string): MerchantOpenItems => {
@@ -272,6 +274,7 @@ export async function openItemsOf(
       proven: proven.get(merchantNo)!.map(({ unread, ...own }) => own),
       discrepancies: (discrepancies?.get(merchantNo) ?? []).filter(isAsked),
       held: (held.get(merchantNo) ?? []).filter(isAsked),
+      silent: (silent.get(merchantNo) ?? []).filter(isAsked),
     };
     return { standing, unreported: changes };
   };

@@ -222,7 +222,9 @@ export async function newestEntryIn(
 
 /** An entry of any merchant; null if none is stored. */
 export async function anyEntry(db: Db): Promise<LedgerEntry | null> {
-  const rows = await rowsOf(db)<LedgerEntry>`SELECT ${ENTRY} FROM ledger_entry WHERE vanished_at IS NULL LIMIT 1`;
+  const rows = await rowsOf(
+    db,
+  )<LedgerEntry>`SELECT ${ENTRY} FROM ledger_entry WHERE vanished_at IS NULL LIMIT 1`;
   return rows[0] ?? null;
 }
 
