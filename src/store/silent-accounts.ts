@@ -2,7 +2,7 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { AccountFilter, Chosen } from '../ledger/account-filter.ts';
 import type { Account, BusinessDay, Window } from '../ledger/entry.ts';
-import type { Silence } from '../ledger/silence.ts';
+import { SILENT_DAYS_MAX, type Silence } from '../ledger/silence.ts';
 import { ofAccounts, ofMerchants } from './account-filter.ts';
 import { type Db, rowsOf, type Trx } from './engine/database.ts';
 
@@ -55,6 +55,24 @@ export async function storeSilent(
         accepted_at = CASE WHEN known.newest_day = excluded.newest_day THEN known.accepted_at END`.execute(
       trx,
     );
+}
+
+/**
+ * Takes off what is over: an entry came after the silence began, or the silence up to `through` is long enough to be believed.
+ * To be called before the days get figures, as only proven ones do.
+ */
+export async function endSilences(
+  trx: Trx,
+  merchantNo: string,
+  { through, zone }: { readonly through: BusinessDay; readonly zone: string },
+): Promise<void> {
+  await sql`
+    DELETE FROM silent_account AS silent
+    WHERE merchant_no = ${merchantNo} AND (newest_day + ${sql.lit(SILENT_DAYS_MAX)} < ${through}::date OR EXISTS (
+      SELECT FROM ledger_entry e
+      WHERE e.merchant_no = silent.merchant_no AND e.currency = silent.currency AND e.vanished_at IS NULL
+        AND e.booked_ms >= extract(epoch FROM (newest_day + 1)::timestamp AT TIME ZONE ${zone})::bigint * 1000
+    ))`.execute(trx);
 }
 
 /** Accepts that nothing was booked in these accounts. Returns those that waited for it. */

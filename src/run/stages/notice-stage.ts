@@ -7,7 +7,7 @@ import { isChecked } from '../../ledger/checks.ts';
 import { emptyBusyDays, USUAL_DAYS, type EntriesADay } from '../../ledger/empty-days.ts';
 import type { BusinessDay, Window } from '../../ledger/entry.ts';
 import { HABIT_DAYS, silenceOf, type Silence } from '../../ledger/silence.ts';
-import { storeSilent } from '../../store/silent-accounts.ts';
+import { endSilences, storeSilent } from '../../store/silent-accounts.ts';
 import { compareAmounts } from '../../ledger/money.ts';
 import { ALL_TIME, covers } from '../../ledger/window.ts';
 import { entriesADay, hasUnreadable } from '../../store/account-days.ts';
@@ -129,6 +129,14 @@ async function noticeEmptyDays(work: MerchantWork, busy?: FiguresSeen['busy']): 
   const found = emptyNotices(merchantNo, byCurrency, days);
   const proven = await provenOnes(deps, merchantNo, found);
   if (proven.length > 0) await keep(work, proven);
+}
+
+/** Accounts that are silent no more. To be called once the ledger is read and before days get figures. */
+export async function noteEndOfSilences(work: MerchantWork): Promise<void> {
+  const { deps, lease, merchantNo, known } = work;
+  const through = daysToJudge(work).at(-1);
+  if (!known.hasSilent || through === undefined) return;
+  await writeTransaction(deps.db, lease, (trx) => endSilences(trx, merchantNo, { through, zone: deps.zone }));
 }
 
 const LAST_DAY = '9999-12-31';
