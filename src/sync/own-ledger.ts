@@ -15,8 +15,9 @@ import type { Asked } from './certificate.ts';
 
 /** Fewer entries than this may go and come anew in an honest ledger. */
 const LACKING_MIN = 3;
-/** Entries that are compared with the stored ones. One that is stored is enough. */
+/** Entries that are compared with the stored ones, and stored entries that they are compared with. */
 const SHOWN_COMPARED_MAX = 200;
+const LACKING_COMPARED_MAX = 2_000;
 
 /** None of the stored entries was shown, and all that was shown is new. Nothing of it was written. */
 export class AnotherLedgerAnswered extends ExpectedError {
@@ -96,13 +97,16 @@ async function sightOf(db: Kysely<DB>, merchantNo: string, compared: readonly Co
   const some = shown.slice(0, SHOWN_COMPARED_MAX);
   const known = await entriesByNumber(db, merchantNo, [
     ...some.map(({ batchNo }) => batchNo),
-    ...lacking.slice(0, SHOWN_COMPARED_MAX),
+    ...lacking.slice(0, LACKING_COMPARED_MAX),
   ]);
   if (some.some(({ batchNo }) => known.has(batchNo))) return 'own';
   // A ledger that was renumbered has the same entries.
   const contents = new Set([...known.values()].map(contentOf));
   if (shown.some((entry) => contents.has(contentOf(entry)))) return 'own';
   if (lacking.length < LACKING_MIN) return 'unknown';
+  // Where nothing of the older days is shown at all, these are gone, and what is newer may well be the merchant's own.
+  const newestMs = [...known.values()].reduce((newest, { bookedMs }) => Math.max(newest, bookedMs), 0);
+  if (shown.every(({ bookedMs }) => bookedMs > newestMs)) return 'unknown';
   return (await acceptedAmong(db, merchantNo, lacking)) > 0 ? 'own' : 'other';
 }
 

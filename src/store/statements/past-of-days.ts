@@ -136,10 +136,10 @@ function pastOfPart(merchantNo: ValueOrSql): RawBuilder<PastRow> {
        WHERE merchant_no = ${merchantNo} AND begin_ms <= part.end_ms AND end_ms >= part.begin_ms) AS readings,
       (SELECT jsonb_agg(DISTINCT jsonb_build_object('currency', currency, 'begin_ms', begin_ms, 'end_ms', end_ms))
        FROM (
-         SELECT merchant_no, currency, begin_ms, end_ms FROM absent_entry
-         UNION ALL SELECT merchant_no, currency, begin_ms, end_ms FROM silent_account WHERE ${IS_SILENT}
+         SELECT currency, begin_ms, end_ms FROM absent_entry WHERE merchant_no = ${merchantNo}
+         UNION ALL SELECT currency, begin_ms, end_ms FROM silent_account WHERE merchant_no = ${merchantNo} AND ${IS_SILENT}
        ) AS open
-       WHERE merchant_no = ${merchantNo} AND begin_ms <= part.end_ms AND end_ms >= part.begin_ms) AS absent,
+       WHERE begin_ms <= part.end_ms AND end_ms >= part.begin_ms) AS absent,
       (SELECT jsonb_agg(jsonb_build_object('currency', q.currency, 'count', occurrences))
        FROM quarantined_entry q
        WHERE merchant_no = ${merchantNo} AND released_at IS NULL
