@@ -1,5 +1,5 @@
 /**
- * Tells whether what is read is the merchant's own ledger. A platform that answers a call with a ledger that nobody here reads
+ * Tells whether what is read is the merchant's own ledger. A platform that answers a call with a ledger that is not read here
  * shows none of the stored entries, and nothing but new ones. So readings wait until one of them shows a stored entry; if
  * none does, nothing of them is believed.
  */
@@ -47,7 +47,7 @@ export interface OwnLedger {
   readonly setKnown: () => void;
   /** Whether anything is stored that a reading could show. Of several calls, only the first one asks. */
   readonly mayTell: () => Promise<boolean>;
-  readonly look: (compared: readonly Compared[]) => Promise<Sight>;
+  readonly examine: (compared: readonly Compared[]) => Promise<Sight>;
   /** Null if no reading lacked stored entries and showed new ones alone. */
   readonly problem: () => AnotherLedgerAnswered | null;
 }
@@ -70,7 +70,7 @@ export function createOwnLedger({ db, merchantNo, planned }: OwnLedgerOptions): 
     },
     mayTell: () =>
       (mayTell ??= windowsHolding(db, merchantNo, planned).then((holding) => holding.length > 0)),
-    look: async (compared) => {
+    examine: async (compared) => {
       const sight = await sightOf(db, merchantNo, compared);
       if (sight === 'other')
         for (const { unstored } of compared) for (const one of unstored.lacking) lacking.add(one);

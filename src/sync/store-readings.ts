@@ -202,7 +202,7 @@ export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
     if (windows.length === 1 && !(await ledger.mayTell())) await recognise();
     if (ledger.isKnown()) return believe(one);
     const compared = await compare(one);
-    const sight = await ledger.look(compared);
+    const sight = await ledger.examine(compared);
     if (sight === 'own' || (sight === 'unknown' && !(await ledger.mayTell()))) await recognise();
     // What is odd about several days is read again in parts before anything of it is believed.
     if (ledger.isKnown() || (sight === 'other' && windows.length > 1 && !isSecondRound))
