@@ -162,32 +162,20 @@ const WAITING_ENTRIES_MAX = 20_000;
 const entriesOf = (readings: readonly Reading[]): number =>
   readings.reduce((sum, { read }) => sum + read.reading.entries.length, 0);
 
-export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
-  const { db, merchantNo, runId, now, planned, signal } = options;
-  const tally = createTally();
-  const absences = createAbsences(options);
-  const uncertified: UncertifiedSpan[] = [];
-  const writes = createWrites(options, { tally, absences, uncertified });
-  const beliefs = createBeliefs();
-  const oneAtATime = pLimit(1);
+interface RecognitionParts {
+  readonly ledger: ReturnType<typeof createOwnLedger>;
+  readonly beliefs: ReturnType<typeof createBeliefs>;
+  readonly compare: (one: Reading) => Promise<Compared[]>;
+  readonly believe: (one: Reading, known?: readonly Compared[]) => Promise<void>;
+}
 
-  const ledger = createOwnLedger(options);
+/** Lets readings wait until one of them is of the merchant's own ledger. */
+function createRecognition(
+  { planned, signal }: ReadingStoreOptions,
+  { ledger, beliefs, compare, believe }: RecognitionParts,
+) {
   const waiting: Reading[] = [];
   let isSecondRound = false;
-
-  const compare = ({ asked, read }: Reading): Promise<Compared[]> => {
-    const about = { merchantNo, currency: asked.currency, runId, now: now(), planned: asked.planned };
-    return compareWideWithStored(db, { ...about, reading: read.reading });
-  };
-
-  const believe = async (one: Reading, known?: readonly Compared[]): Promise<void> => {
-    const { asked, read } = one;
-    const compared = beliefs.isToCompare(asked, read) ? (known ?? (await compare(one))) : null;
-    const verdict = beliefs.observe({ asked, read, compared });
-    if (verdict.kind === 'store') await writes.store(asked, read);
-    if (verdict.kind === 'store parts') await writes.storeParts(verdict.parts, read);
-    if (verdict.kind === 'doubt') await writes.storeDoubted(asked, read, verdict.problem);
-  };
 
   const recognise = async (): Promise<void> => {
     ledger.setKnown();
@@ -217,6 +205,36 @@ export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
     isSecondRound = true;
     return again;
   };
+
+  return { store, takeAgain };
+}
+
+export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
+  const { db, merchantNo, runId, now, planned, signal } = options;
+  const tally = createTally();
+  const absences = createAbsences(options);
+  const uncertified: UncertifiedSpan[] = [];
+  const writes = createWrites(options, { tally, absences, uncertified });
+  const beliefs = createBeliefs();
+  const oneAtATime = pLimit(1);
+
+  const ledger = createOwnLedger(options);
+
+  const compare = ({ asked, read }: Reading): Promise<Compared[]> => {
+    const about = { merchantNo, currency: asked.currency, runId, now: now(), planned: asked.planned };
+    return compareWideWithStored(db, { ...about, reading: read.reading });
+  };
+
+  const believe = async (one: Reading, known?: readonly Compared[]): Promise<void> => {
+    const { asked, read } = one;
+    const compared = beliefs.isToCompare(asked, read) ? (known ?? (await compare(one))) : null;
+    const verdict = beliefs.observe({ asked, read, compared });
+    if (verdict.kind === 'store') await writes.store(asked, read);
+    if (verdict.kind === 'store parts') await writes.storeParts(verdict.parts, read);
+    if (verdict.kind === 'doubt') await writes.storeDoubted(asked, read, verdict.problem);
+  };
+
+  const { store, takeAgain } = createRecognition(options, { ledger, compare, believe, beliefs });
 
   const finish = async (): Promise<void> => {
     const another = ledger.isKnown() ? null : ledger.problem();
