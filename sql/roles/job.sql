@@ -42,7 +42,7 @@ GRANT USAGE ON SEQUENCE book_match_id_seq TO daybook_job;
 -- Matching puts what it works on into temporary tables, which go with its transaction.
 DO $$ BEGIN EXECUTE format('GRANT TEMPORARY ON DATABASE %I TO daybook_job', current_database()); END $$;
 -- Certificates are replaced by newer ones. Missing entries are deleted once done.
-GRANT SELECT, INSERT, UPDATE, DELETE ON sync_window, absent_entry TO daybook_job;
+GRANT SELECT, INSERT, UPDATE, DELETE ON sync_window, absent_entry, silent_account TO daybook_job;
 -- Alerts wait to be sent. Conditions that are over, and events of tokens that work again, are deleted.
 GRANT SELECT, INSERT, UPDATE, DELETE ON alert, alert_delivery, alert_condition, event TO daybook_job;
 -- Statements by mail are on record for ever.

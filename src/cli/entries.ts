@@ -9,6 +9,7 @@ import { moneyText } from '../ledger/money.ts';
 import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
 import { placesOf, type EntryPlace, type EntryPlaces } from '../statements/entry-places.ts';
 import { type QuarantineRow, acknowledgeUnreadable, listQuarantine } from '../store/quarantine.ts';
+import { acceptSilent } from '../store/silent-accounts.ts';
 import { acceptHeld, heldDaysOf, type HeldDay } from '../store/absent-entries.ts';
 import { listAmendments, listVanished, type Amendment } from '../store/amendments.ts';
 import type { BreakRow } from '../store/breaks/breaks.ts';
@@ -252,7 +253,10 @@ const heldText = (held: readonly HeldDay[], times: Times): string =>
       });
 
 const NOTHING_HELD = (): UsageError =>
-  new UsageError('no held entry there waits to be accepted; `daybook amendments` lists held entries.');
+  new UsageError(
+    'no held entry and no silent account there waits to be accepted; `daybook amendments` lists held entries, ' +
+      '`daybook status` silent accounts.',
+  );
 const HELD_NAMED_MAX = 5;
 
 /** The merchant whose entries are held, where it is one. Throws `UsageError` where there is none or several. */
@@ -267,10 +271,18 @@ function onlyHeld(held: readonly HeldDay[]): readonly string[] {
   );
 }
 
+const acceptedText = (days: readonly { readonly entries: number }[]): string => {
+  const entries = days.reduce((sum, one) => sum + one.entries, 0);
+  return (
+    `accepted: ${counted(entries, 'entry', 'entries')} of ${counted(days.length, 'account day')}. ` +
+    'The next run that does not find them marks them as vanished and publishes revisions. If they are back, nothing changes.'
+  );
+};
+
 function addAcceptCommand(amendments: Command): void {
   withBy(amendments.command('accept'))
     .description(
-      'confirm that held entries are gone for good; the next run that does not find them publishes revisions',
+      'confirm that held entries are gone for good, or that nothing was booked in a silent account; the next run publishes what follows',
     )
     .option(
       '--merchant <no>',
@@ -292,15 +304,18 @@ function addAcceptCommand(amendments: Command): void {
         const subject = [...merchant, ...flags.currency, from, to].filter(Boolean).join(' ');
         const accepted = await recorded({ subject, note }, async (trx, at) => {
           const days = await acceptHeld(trx, filter, at);
-          if (days.length > 0) return days;
+          const silent = await acceptSilent(trx, filter, at);
+          if (days.length + silent.length > 0) return { days, silent };
           throw NOTHING_HELD();
         });
-        const entries = accepted.reduce((sum, one) => sum + one.entries, 0);
+        const { days, silent } = accepted;
         return {
-          document: { accepted },
-          text:
-            `accepted: ${counted(entries, 'entry', 'entries')} of ${counted(accepted.length, 'account day')}. ` +
-            'The next run that does not find them marks them as vanished and publishes revisions. If they are back, nothing changes.',
+          document: { accepted: days, silent },
+          text: lines(
+            days.length > 0 && acceptedText(days),
+            silent.length > 0 &&
+              `accepted: ${counted(silent.length, 'silent account')}. The next run publishes the days without entries.`,
+          ),
         };
       });
     });

@@ -38,7 +38,7 @@ function parseAge(text: string): number {
 const HELP = `
 Ends with 4 where data is or may be missing: a merchant's last successful run is older than --max-age, the schedule's last run
 failed (or was killed) and no later run repeated it, a range requested with --from and --to is not read completely, a
-slice of a backfill has failed, entries are held (\`daybook amendments\`), or a merchant that is active or has a ledger here has no token.
+slice of a backfill has failed, entries are held (\`daybook amendments\`), an account is silent for longer than ever before, or a merchant that is active or has a ledger here has no token.
 Else with 3 where something needs attention: an open break, an unreadable entry. Else with 0.
 
 With --alert, a missed, failed or killed run raises an alert (DAYBOOK_ALERT_URL, DAYBOOK_ALERT_MAIL_TO), repeated once a

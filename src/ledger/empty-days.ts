@@ -5,9 +5,9 @@ import type { BusinessDay } from './entry.ts';
 /** How many weeks back the same weekday is compared. */
 const WEEKS = 4;
 /** A weekday is busy if it had at least this many entries in each of those weeks, */
-const FEWEST_MIN = 5;
+export const FEWEST_MIN = 5;
 /** and at least this many on average. A busy day is then empty by chance less than once in 100,000 days. */
-const AVERAGE_MIN = 12;
+export const AVERAGE_MIN = 12;
 /** How many days before a judged day must be known. */
 export const USUAL_DAYS = 7 * (WEEKS + 1);
 

@@ -9,6 +9,7 @@ import { entriesOfBusiestDays } from '../store/account-days.ts';
 import { merchantsWithBreaks } from '../store/breaks/hints.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { merchantsWithUnreadable } from '../store/quarantine.ts';
+import { merchantsWithSilent } from '../store/silent-accounts.ts';
 import { merchantsToCompare } from '../store/notices.ts';
 import { historicalComparisons, type HistoricalComparison } from '../store/historical-days.ts';
 import { askInParts } from '../store/account-filter.ts';
@@ -28,11 +29,13 @@ export interface KnownAhead {
   readonly busiestDay: number;
   /** A notice of entries that another merchant has as well, or days that are still to be compared. */
   readonly isToCompare: boolean;
+  /** An account that was silent for longer than ever before when it was read last. */
+  readonly hasSilent: boolean;
   /** How older days compared with the platform; null if they were never compared. */
   readonly olderDays: HistoricalComparison | null;
 }
 
-/** By merchant; five statements for some hundred merchants. */
+/** By merchant; six statements for some hundred merchants. */
 export async function knownAhead(
   db: Kysely<DB>,
   merchants: readonly string[],
@@ -47,12 +50,13 @@ async function askOf(
   merchants: readonly string[],
   days: DayRange,
 ): Promise<[string, KnownAhead][]> {
-  const [broken, unreadable, busiest, olderDays, toCompare] = await Promise.all([
+  const [broken, unreadable, busiest, olderDays, toCompare, silent] = await Promise.all([
     merchantsWithBreaks(db, merchants).then((found) => new Set(found)),
     merchantsWithUnreadable(db, merchants),
     entriesOfBusiestDays(db, merchants, days),
     historicalComparisons(db, merchants),
     merchantsToCompare(db, merchants),
+    merchantsWithSilent(db, merchants),
   ]);
   return merchants.map((merchantNo) => [
     merchantNo,
@@ -61,6 +65,7 @@ async function askOf(
       hasUnreadable: unreadable.has(merchantNo),
       busiestDay: busiest.get(merchantNo) ?? 0,
       isToCompare: toCompare.has(merchantNo),
+      hasSilent: silent.has(merchantNo),
       olderDays: olderDays.get(merchantNo) ?? null,
     },
   ]);

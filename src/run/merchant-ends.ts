@@ -28,6 +28,7 @@ import type { WithheldDay } from '../statements/publish.ts';
 import { unreadableByMerchant } from '../store/quarantine.ts';
 import { countOpenBreaks } from '../store/breaks/breaks.ts';
 import type { DB } from '../store/engine/schema.ts';
+import { silentAccounts } from '../store/silent-accounts.ts';
 import { heldDaysOf } from '../store/absent-entries.ts';
 import { noticesByMerchant, unreportedNotices } from '../store/notices.ts';
 import { askInParts } from '../store/account-filter.ts';
@@ -273,7 +274,7 @@ export async function openItemsOf(
   const open = await askInParts(merchants, (some) => closeReadRanges(db, some, scope));
   const requested = byMerchant(open.sort((a, b) => a.id - b.id));
   const proven = byMerchant(await provenOf(db, merchants, open, scope));
-  const [breaks, unreported, revised, quarantined, notices, discrepancies, held] = await Promise.all([
+  const [breaks, unreported, revised, quarantined, notices, discrepancies, held, silent] = await Promise.all([
     countOpenBreaks(db, scope, sql`run_id = ${runId}`),
     unreportedChanges(db, merchants).then(byMerchant),
     unreportedRevisions(db, merchants).then(byMerchant),
@@ -281,6 +282,7 @@ export async function openItemsOf(
     unreportedNotices(db, merchants).then(noticesByMerchant),
     chains ? discrepanciesOf(db, merchants, scope.zone).then(byMerchant) : null,
     heldDaysOf(db, merchants).then(byMerchant),
+    silentAccounts(db, merchants, scope.zone).then(byMerchant),
   ]);
   const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0);
   const openOf = (merchantNo: string): MerchantOpenItems => {
@@ -299,6 +301,7 @@ export async function openItemsOf(
       proven: proven.get(merchantNo)!.map(({ unread, ...own }) => own),
       discrepancies: (discrepancies?.get(merchantNo) ?? []).filter(isAsked),
       held: (held.get(merchantNo) ?? []).filter(isAsked),
+      silent: (silent.get(merchantNo) ?? []).filter(isAsked),
     };
     return { standing, unreported: changes };
   };

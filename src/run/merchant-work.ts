@@ -3,7 +3,7 @@ import { messageOf } from '../ledger/text.ts';
 import { ObjectStoreRefused, ObjectStoreUnreachable } from '../objects/object-store.ts';
 import { isChecked } from '../ledger/checks.ts';
 import { PublishedNow } from '../statements/publish-options.ts';
-import { noticeFigures, noticeOddEntries, noticeShared } from './stages/notice-stage.ts';
+import { noteEndOfSilences, noticeFigures, noticeOddEntries, noticeShared } from './stages/notice-stage.ts';
 import { publishStage } from './stages/publish-stage.ts';
 import { reconcileStage } from './stages/reconcile-stage.ts';
 import { UNOBSERVED, type MerchantWork, type ActiveRun, type Stage, concernsAll } from './active-run.ts';
@@ -49,7 +49,10 @@ export const nothingDoneFor = (merchantNo: string): MerchantOutcome => ({
 
 const WORK: Readonly<Record<Stage, (work: MerchantWork, outcome: MerchantOutcome) => Promise<void>>> = {
   sync: (work, outcome) => syncStage(work, outcome).then(() => noticeOddEntries(work, outcome)),
-  reconcile: async (work, outcome) => noticeFigures(work, outcome, await reconcileStage(work, outcome)),
+  reconcile: async (work, outcome) => {
+    await noteEndOfSilences(work);
+    await noticeFigures(work, outcome, await reconcileStage(work, outcome));
+  },
   publish: publishStage,
 };
 

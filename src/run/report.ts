@@ -1,4 +1,5 @@
 /** What a run did, as one value: printed, stored with the run, and turned into the exit code. */
+import type { SilentAccount } from '../store/silent-accounts.ts';
 import type { AccountFilter } from '../ledger/account-filter.ts';
 import type { Check } from '../ledger/checks.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
@@ -95,6 +96,8 @@ export interface OpenItems {
   readonly discrepancies: readonly Discrepancy[];
   /** Account days that lost so many entries at the same time that a person has to confirm it. */
   readonly held: readonly HeldDay[];
+  /** Accounts without an entry for longer than ever before. */
+  readonly silent: readonly SilentAccount[];
 }
 
 /** Stands in for the real value if the database cannot say what is open. */
@@ -109,6 +112,7 @@ export const NOTHING_STANDS: OpenItems = {
   proven: [],
   discrepancies: [],
   held: [],
+  silent: [],
 };
 
 export interface MerchantOpenItems {

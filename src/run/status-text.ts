@@ -15,6 +15,7 @@ import {
   howToReadOrDisable,
   notReadText,
   reasonOfDiscrepancy,
+  reasonOfSilent,
   reasonsOfHeld,
 } from './verdict/finding-reasons.ts';
 import type { UnmatchedCount } from '../ledger/own-books.ts';
@@ -152,6 +153,7 @@ export class StatusLists {
   readonly #prepared = new First<string>(LINES_SHOWN_MAX);
   readonly #differing = new First<string>(LINES_SHOWN_MAX);
   readonly #held = new First<string>(LINES_SHOWN_MAX);
+  readonly #silent = new First<string>(LINES_SHOWN_MAX);
   /** A notice about two merchants is in the status of both. */
   readonly #notices = new Set<string>();
 
@@ -161,8 +163,17 @@ export class StatusLists {
   }
 
   add(status: MerchantStatus): void {
-    const { merchantNo, missing, requested, adjustments, preparations, notices, discrepancies, held } =
-      status;
+    const {
+      merchantNo,
+      missing,
+      requested,
+      adjustments,
+      preparations,
+      notices,
+      discrepancies,
+      held,
+      silent,
+    } = status;
     const zone = this.#zone;
     for (const span of missing) this.#missing.add(() => `${merchantNo} ${spanText(span, zone)}: ${span.why}`);
     for (const range of requested) this.#requested.add(() => requestedText(range, zone));
@@ -174,6 +185,7 @@ export class StatusLists {
       this.#differing.add(() => `${what}: ${todo}`);
     }
     for (const { what, todo } of reasonsOfHeld(held, zone)) this.#held.add(() => `${what}: ${todo ?? ''}`);
+    for (const { what, todo } of silent.map(reasonOfSilent)) this.#silent.add(() => `${what}: ${todo ?? ''}`);
     for (const { what } of [...reasonsOfShared(notices), ...reasonsOfNotices(notices)])
       this.#notices.add(what);
   }
@@ -210,6 +222,7 @@ export class StatusLists {
       ['noticed in the last 31 days, each reported once:', new First(LINES_SHOWN_MAX, this.#notices)],
       ['proven days, days with figures and days with a statement differ:', this.#differing],
       ['held entries: a person has to confirm that they are gone:', this.#held],
+      ['silent accounts: the next entry ends it, or a person:', this.#silent],
       ['missing:', this.#missing],
     ];
     return lists

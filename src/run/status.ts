@@ -17,6 +17,7 @@ import { latenessMeasured, measuredOf } from '../store/lateness.ts';
 import { notJoined } from '../store/merchants.ts';
 import { noticesByMerchant, noticesSince, type KnownNotice } from '../store/notices.ts';
 import { historicalComparisons, type HistoricalComparison } from '../store/historical-days.ts';
+import { silentAccounts } from '../store/silent-accounts.ts';
 import { heldDaysOf } from '../store/absent-entries.ts';
 import { uncertifiedOfEach } from '../store/certificates.ts';
 import { lastGoodReadings } from '../store/runs.ts';
@@ -34,7 +35,9 @@ import { wallSecond, windowsInZone } from '../ledger/wall-time.ts';
 const NOTICES_SHOWN_MS = 31 * 24 * 3_600_000;
 
 export interface MerchantStatus
-  extends Omit<Proven, 'unread'>, Pick<OpenItems, 'requested' | 'quarantined' | 'discrepancies' | 'held'> {
+  extends
+    Omit<Proven, 'unread'>,
+    Pick<OpenItems, 'requested' | 'quarantined' | 'discrepancies' | 'held' | 'silent'> {
   readonly lastGoodRunAt: Date | null;
   readonly checked: readonly string[];
   readonly missing: readonly (Window & { readonly why: string })[];
@@ -125,6 +128,7 @@ async function foundOf(
     ownBooks: unmatchedCounts(db, merchants).then(byMerchant),
     discrepancies: discrepanciesOf(db, merchants, zone).then(byMerchant),
     held: heldDaysOf(db, merchants).then(byMerchant),
+    silent: silentAccounts(db, merchants, zone).then(byMerchant),
   });
 }
 
@@ -177,6 +181,7 @@ function statusOfMerchant(
     ownBooks: found.ownBooks.get(merchantNo) ?? [],
     discrepancies: found.discrepancies.get(merchantNo) ?? [],
     held: found.held.get(merchantNo) ?? [],
+    silent: found.silent.get(merchantNo) ?? [],
     lateness: latenessOf(measuredOf(found.measured, merchantNo), dayOf(now.getTime(), zone)),
     tooOld: maxAgeMs !== null && (since === null || now.getTime() - since.getTime() > maxAgeMs),
   };
@@ -185,8 +190,8 @@ function statusOfMerchant(
 /**
  * The exit code of `status`. 4 if data is or may be missing: a merchant's last good run is too old, a scheduled run of
  * the ledger did not end well, a requested range was not fully read, a proven day has no figures or no statement, entries
- * are held, or a merchant that ought to be read is not. Otherwise 3 if something open needs a person, or a job that reads
- * no ledger failed.
+ * are held, an account is silent for longer than ever before, or a merchant that ought to be read is not. Otherwise 3 if
+ * something open needs a person, or a job that reads no ledger failed.
  */
 export function statusExitCode(
   statuses: readonly MerchantStatus[],
@@ -197,8 +202,8 @@ export function statusExitCode(
   const isIncomplete =
     differing.includes(EXIT.incomplete) ||
     statuses.some(
-      ({ tooOld, held, requested }) =>
-        tooOld || held.length > 0 || requested.some(({ missing }) => missing.length > 0),
+      ({ tooOld, held, silent, requested }) =>
+        tooOld || held.length + silent.length > 0 || requested.some(({ missing }) => missing.length > 0),
     );
   if (isIncomplete || notMadeUpFor.length + notRead.length > 0) return EXIT.incomplete;
   const needsPerson = differing.length + failedJobs.length > 0;

@@ -45,6 +45,8 @@ export interface PublishDayOptions extends DayContentOptions, SigningOptions {
   readonly formats?: readonly StatementFormat[];
   /** Accounts that are withheld from a day on, as entries may be another merchant's. If left out: none. */
   readonly sharedFrom?: SharedFrom;
+  /** Whether entries of the merchant are held, so that no published day is revised. If left out: none are. */
+  readonly holdsEntries?: boolean;
   readonly runId: number;
 }
 

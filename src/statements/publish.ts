@@ -60,7 +60,7 @@ async function publishBatch(
   const days: DueAccounts[] = [];
   for (const { day, accounts } of asked) {
     const free = accounts.filter((due) => {
-      const reasonNot = whyWithheld(due, past.get(day)!, progress.changed, options);
+      const reasonNot = whyWithheld(due, past.get(day)!, progress, options);
       if (reasonNot !== null) progress.withheld.push(reasonNot);
       return reasonNot === null;
     });

@@ -27,11 +27,12 @@ export interface WithheldDay {
   readonly account: Account;
   readonly day: BusinessDay;
   /**
-   * `misfit`: its stored entries do not give its figures. `shared`: its entries may be another merchant's. `unreadable`: its figures
-   * lack entries that cannot be read. `no-opening`: it has no entries, and the balance before it is not known.
+   * `misfit`: its stored entries do not give its figures. `shared`: its entries may be another merchant's. `held`: it would be
+   * revised, or follows such a day, while entries of the merchant are held. `unreadable`: its figures lack entries that cannot be
+   * read. `no-opening`: it has no entries, and the balance before it is not known.
    */
   readonly cause:
-    'not-over' | 'not-reconciled' | 'uncertified' | 'misfit' | 'shared' | 'unreadable' | 'no-opening';
+    'not-over' | 'not-reconciled' | 'uncertified' | 'misfit' | 'shared' | 'held' | 'unreadable' | 'no-opening';
   readonly why: string;
 }
 
@@ -52,6 +53,8 @@ interface WithheldOptions {
   readonly now: () => Date;
   /** If left out, no account has such a day. */
   readonly sharedFrom?: SharedFrom;
+  /** Whether entries of the merchant are held. Then no published day is revised: what came may be of another ledger. */
+  readonly holdsEntries?: boolean;
 }
 
 /**
@@ -68,8 +71,8 @@ const saysComplete = ({
 export function whyWithheld(
   { account, day, ...near }: AccountOnDay & Pick<DueAccountDay, 'own' | 'before'>,
   past: PastOfDay,
-  changed: ChangedFrom,
-  { zone, now, sharedFrom }: WithheldOptions,
+  { changed, withheld }: { readonly changed: ChangedFrom; readonly withheld: readonly WithheldDay[] },
+  { zone, now, sharedFrom, holdsEntries = false }: WithheldOptions,
 ): WithheldDay | null {
   const window = dayWindow(day, zone);
   if (now().getTime() <= window.endMs) {
@@ -92,7 +95,8 @@ export function whyWithheld(
   const missing = subtractWindows([window], past.proven(account.currency));
   if (missing.length === 0) {
     const due = { account, day, ...near };
-    return whyUnreadable(due, past) ?? whyAdopted(due, past);
+    const held = holdsEntries ? whyHeld(due, past, withheld) : null;
+    return held ?? whyUnreadable(due, past) ?? whyAdopted(due, past);
   }
   const spans = missing
     .slice(0, SPANS_NAMED_MAX)
@@ -133,6 +137,24 @@ function whyAdopted(
     `${unread.day} is published with the closing ${moneyText(unread.closing, currency)}, and this database has not read it since ` +
     `its statement was adopted. Run \`daybook backfill --from ${unread.day} --to ${unread.day} --merchant ${shellWord(merchantNo)}\``;
   return { account, day, cause: 'uncertified', why };
+}
+
+/** Days before `day` were asked about before. */
+function whyHeld(
+  { account, day }: AccountOnDay,
+  { statements }: PastOfDay,
+  withheld: readonly WithheldDay[],
+): WithheldDay | null {
+  const first = withheld.find(
+    (one) => one.cause === 'held' && accountKey(one.account) === accountKey(account),
+  );
+  const isPublished = statements.some(({ currency }) => currency === account.currency);
+  if (!isPublished && first === undefined) return null;
+  const why =
+    first === undefined
+      ? 'entries of this merchant are held, and until they are back or accepted as gone no published day is revised'
+      : `it follows ${first.day}, which is not revised while entries of this merchant are held`;
+  return { account, day, cause: 'held', why };
 }
 
 /** Whether entries of that day or of one before it changed; null if not. */

@@ -318,6 +318,18 @@ export async function absentWindowsOf(
   return Map.groupBy(rows, ({ merchantNo }) => merchantNo);
 }
 
+/** How many of these entries a person accepted as gone. */
+export async function acceptedAmong(
+  db: Db,
+  merchantNo: string,
+  batchNos: readonly string[],
+): Promise<number> {
+  const { count } = await rowOf(db)<{ count: number }>`
+    SELECT count(*) AS count FROM absent_entry
+    WHERE merchant_no = ${merchantNo} AND accepted_at IS NOT NULL AND batch_no = ANY (${arrayLiteral(batchNos)}::text[])`;
+  return count;
+}
+
 interface HeldFilter extends AccountFilter {
   readonly from: BusinessDay | undefined;
   readonly to: BusinessDay | undefined;

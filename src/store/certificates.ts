@@ -1,4 +1,5 @@
 /** Stores certificates, and says where the last reading failed. */
+import { IS_SILENT } from './silent-accounts.ts';
 import { sql, type RawBuilder } from 'kysely';
 import { mergeWindows, subtractWindows } from '../ledger/window.ts';
 import type { LedgerEntry, Window } from '../ledger/entry.ts';
@@ -200,6 +201,10 @@ export async function uncertifiedOfEach(
       UNION ALL
       SELECT merchant_no, begin_ms, end_ms, NULL, count(*), bool_and(held_since IS NOT NULL) FROM absent_entry
       WHERE ${overlaps} GROUP BY 1, 2, 3
+      UNION ALL
+      SELECT merchant_no, begin_ms, end_ms, currency || ' has no entry since ' || newest_day || ', for longer than ever before',
+        0, false FROM silent_account
+      WHERE ${IS_SILENT} AND ${overlaps}
     ) AS open
     ORDER BY 2, 3, problem IS NULL`;
   const windows = new Map<string, UncertifiedWindow[]>();
@@ -233,7 +238,7 @@ interface CertifiedAsked {
 
 /**
  * The spans inside `within` that are proven. A span is proven if it is certified, if no later reading of it failed,
- * and if no entry in it is absent. Certificates of all currencies always count. With `currency`, those of this
+ * and if no entry in it is absent and no account too silent. Certificates of all currencies always count. With `currency`, those of this
  * currency count too, and problems of other currencies do not matter; without it, a problem of any currency matters.
  * Sorted, without overlap.
  */
@@ -275,7 +280,7 @@ const spansOf = (currency: RawBuilder<unknown>): RawBuilder<unknown> => sql`coal
   WHERE held.merchant_no = asked.merchant_no AND held.currency = ${currency}
 ), '{}')`;
 
-/** Spans that are not proven: their last reading failed, or entries in them are absent. Both tables have few such rows. */
+/** Spans that are not proven: their last reading failed, entries in them are absent, or the account is silent for too long. The tables have few such rows. */
 const OPEN_SPANS = sql`coalesce((
   SELECT range_agg(int8range(failed.begin_ms, failed.end_ms, '[]')) FROM sync_window failed
   WHERE failed.merchant_no = asked.merchant_no AND failed.certified_at IS NULL
@@ -287,6 +292,10 @@ const OPEN_SPANS = sql`coalesce((
   SELECT range_agg(int8range(absent.begin_ms, absent.end_ms, '[]')) FROM absent_entry absent
   WHERE absent.merchant_no = asked.merchant_no AND absent.begin_ms <= asked.end_ms AND absent.end_ms >= asked.begin_ms
     AND (asked.currency IS NULL OR absent.currency = asked.currency)
+), '{}') + coalesce((
+  SELECT range_agg(int8range(silent.begin_ms, silent.end_ms, '[]')) FROM silent_account silent
+  WHERE silent.merchant_no = asked.merchant_no AND silent.begin_ms <= asked.end_ms AND silent.end_ms >= asked.begin_ms
+    AND ${IS_SILENT} AND (asked.currency IS NULL OR silent.currency = asked.currency)
 ), '{}')`;
 
 /**

@@ -240,6 +240,14 @@ export async function entryNear(
   return rows[0] ?? null;
 }
 
+/** An entry of any merchant; null if none is stored. */
+export async function anyEntry(db: Db): Promise<LedgerEntry | null> {
+  const rows = await rowsOf(
+    db,
+  )<LedgerEntry>`SELECT ${ENTRY} FROM ledger_entry WHERE vanished_at IS NULL LIMIT 1`;
+  return rows[0] ?? null;
+}
+
 export async function windowsHolding<
   Span extends { readonly window: Window; readonly currency: string | null },
 >(db: Db, merchantNo: string, spans: readonly Span[]): Promise<Span[]> {

@@ -2,6 +2,7 @@
  * Counts what is stored of all merchants whose ledgers are read, in a few statements however many they are, and over
  * what is open alone: none of it grows with the history.
  */
+import { IS_SILENT } from './silent-accounts.ts';
 import { sql } from 'kysely';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { EVERY_CURRENCY } from './account-filter.ts';
@@ -36,6 +37,7 @@ export const proofShapes = (db: Db, own: readonly string[], zone: string) => row
       SELECT merchant_no, range_agg(int8range(begin_ms, end_ms, '[]')) AS spans FROM (
         SELECT merchant_no, begin_ms, end_ms FROM sync_window WHERE certified_at IS NULL
         UNION ALL SELECT merchant_no, begin_ms, end_ms FROM absent_entry
+        UNION ALL SELECT merchant_no, begin_ms, end_ms FROM silent_account WHERE ${IS_SILENT}
       ) AS open GROUP BY merchant_no
     ), broken AS (
       SELECT merchant_no, range_agg(int8range(begin_ms, end_ms, '[]')) AS spans
@@ -101,7 +103,7 @@ export const openCounts = (db: Db, own: readonly string[], newSince: number | nu
       (SELECT count(*) FROM sync_window JOIN asked USING (merchant_no) WHERE certified_at IS NULL) + (
         SELECT count(*) FROM (SELECT DISTINCT merchant_no, begin_ms, end_ms FROM absent_entry) AS waiting
         JOIN asked USING (merchant_no)
-      ) AS uncertified,
+      ) + (SELECT count(*) FROM silent_account JOIN asked USING (merchant_no) WHERE ${IS_SILENT}) AS uncertified,
       (SELECT count(*) FROM broken WHERE is_new) AS "newBreaks",
       (SELECT count(*) FROM broken WHERE is_new IS NOT TRUE) AS "knownBreaks",
       (SELECT count(*) FROM broken WHERE is_taken) AS "takenBreaks",

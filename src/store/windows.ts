@@ -151,6 +151,21 @@ export function judgeReading(
   });
 }
 
+/**
+ * Holds all that is stored in these windows, as another ledger was answered in place of it: it stays until it is shown again, or
+ * a person accepts that it is gone. Throws like `storeWindow`.
+ */
+export function holdStored(db: Db, lease: Lease, windows: readonly PlannedWindow[]): Promise<void> {
+  return writeTransaction(db, lease, async (trx) => {
+    for (const one of windows)
+      await noteAbsent(trx, { ...one, window: one.planned, certified: true, batchNos: [] });
+    await judgeAbsent(
+      trx,
+      windows.map((one) => ({ ...one, namelessCount: 0 })),
+    );
+  });
+}
+
 export const countNameless = ({ unreadable }: WindowReading): number =>
   unreadable.filter(({ batchNo }) => batchNo === null).length;
 

@@ -17,10 +17,12 @@ import {
   storeWindow,
   compareWideWithStored,
   storeWide,
+  holdStored,
 } from '../store/windows.ts';
 import type { Asked } from './certificate.ts';
 import { createBeliefs } from './beliefs.ts';
 import type { NotedReading } from './certify.ts';
+import { createOwnLedger } from './own-ledger.ts';
 import { holds, plannedIn, type WideWindow, wideOf } from './wide-windows.ts';
 import pLimit from 'p-limit';
 
@@ -72,8 +74,11 @@ export interface ReadingStore {
   /** Stores what is believed of a reading; one call waits for the other. Throws what `storeWindow` throws. */
   readonly store: (part: Asked, read: NotedReading) => Promise<void>;
   /** To be called when all is read: the windows that are to be read again, as the platform contradicted itself about them. */
-  readonly takeAgain: () => readonly WideWindow[];
-  /** To be called when no window is to be read again: stores the rest, and judges the stored entries that no window brought. */
+  readonly takeAgain: () => Promise<readonly WideWindow[]>;
+  /**
+   * To be called when no window is to be read again: stores the rest, and judges the stored entries that no window brought.
+   * Throws `AnotherLedgerAnswered` if no reading was of the merchant's own ledger; nothing is stored then.
+   */
   readonly finish: () => Promise<void>;
   readonly entries: () => number;
   readonly leave: (spans: readonly UncertifiedSpan[]) => void;
@@ -148,6 +153,64 @@ function createAbsences({ db, lease, merchantNo, runId, now, planned }: ReadingS
   };
 }
 
+interface Reading {
+  readonly asked: WideWindow;
+  readonly read: NotedReading;
+}
+
+/** Most entries that wait for one that is stored. */
+const WAITING_ENTRIES_MAX = 20_000;
+
+const entriesOf = (readings: readonly Reading[]): number =>
+  readings.reduce((sum, { read }) => sum + read.reading.entries.length, 0);
+
+interface RecognitionParts {
+  readonly ledger: ReturnType<typeof createOwnLedger>;
+  readonly beliefs: ReturnType<typeof createBeliefs>;
+  readonly compare: (one: Reading) => Promise<Compared[]>;
+  readonly believe: (one: Reading, known?: readonly Compared[]) => Promise<void>;
+}
+
+/** Lets readings wait until one of them is of the merchant's own ledger. */
+function createRecognition(
+  { planned, signal }: ReadingStoreOptions,
+  { ledger, beliefs, compare, believe }: RecognitionParts,
+) {
+  const waiting: Reading[] = [];
+  let isSecondRound = false;
+
+  const recognise = async (): Promise<void> => {
+    ledger.setKnown();
+    for (const one of waiting.splice(0)) await believe(one);
+  };
+
+  const store = async (part: Asked, read: NotedReading): Promise<void> => {
+    signal.throwIfAborted();
+    const windows = plannedIn(part, planned).map(({ window }) => window);
+    const one = { asked: wideOf(windows, part.currency), read };
+    if (ledger.isKnown()) return believe(one);
+    if (windows.length === 1 && !(await ledger.mayTell())) await recognise();
+    if (ledger.isKnown()) return believe(one);
+    const compared = await compare(one);
+    const sight = await ledger.examine(compared);
+    if (sight === 'own' || (sight === 'unknown' && !(await ledger.mayTell()))) await recognise();
+    // What is odd about several days is read again in parts before anything of it is believed.
+    if (ledger.isKnown() || (sight === 'other' && windows.length > 1 && !isSecondRound))
+      return believe(one, compared);
+    waiting.push(one);
+    if (ledger.problem() === null && entriesOf(waiting) > WAITING_ENTRIES_MAX) await recognise();
+  };
+
+  const takeAgain = async (): Promise<readonly WideWindow[]> => {
+    if (!ledger.isKnown() && ledger.problem() === null) await recognise();
+    const again = isSecondRound && !ledger.isKnown() ? [] : beliefs.takeAgain();
+    isSecondRound = true;
+    return again;
+  };
+
+  return { store, takeAgain };
+}
+
 export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
   const { db, merchantNo, runId, now, planned, signal } = options;
   const tally = createTally();
@@ -157,23 +220,37 @@ export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
   const beliefs = createBeliefs();
   const oneAtATime = pLimit(1);
 
-  const store = async (part: Asked, read: NotedReading): Promise<void> => {
-    signal.throwIfAborted();
-    const asked = wideOf(
-      plannedIn(part, planned).map(({ window }) => window),
-      part.currency,
-    );
+  const ledger = createOwnLedger(options);
+
+  const compare = ({ asked, read }: Reading): Promise<Compared[]> => {
     const about = { merchantNo, currency: asked.currency, runId, now: now(), planned: asked.planned };
-    const compared = beliefs.isToCompare(asked, read)
-      ? await compareWideWithStored(db, { ...about, reading: read.reading })
-      : null;
+    return compareWideWithStored(db, { ...about, reading: read.reading });
+  };
+
+  const believe = async (one: Reading, known?: readonly Compared[]): Promise<void> => {
+    const { asked, read } = one;
+    const compared = beliefs.isToCompare(asked, read) ? (known ?? (await compare(one))) : null;
     const verdict = beliefs.observe({ asked, read, compared });
     if (verdict.kind === 'store') await writes.store(asked, read);
     if (verdict.kind === 'store parts') await writes.storeParts(verdict.parts, read);
     if (verdict.kind === 'doubt') await writes.storeDoubted(asked, read, verdict.problem);
   };
 
+  const { store, takeAgain } = createRecognition(options, { ledger, compare, believe, beliefs });
+
   const finish = async (): Promise<void> => {
+    const another = ledger.isKnown() ? null : ledger.problem();
+    if (another !== null) {
+      const own = planned.map(({ window, currency }) => ({
+        merchantNo,
+        planned: window,
+        currency,
+        runId,
+        now: now(),
+      }));
+      await holdStored(db, options.lease, own);
+      throw another;
+    }
     for (const { asked, read, problem } of beliefs.rest())
       await (problem === null ? writes.store(asked, read) : writes.storeDoubted(asked, read, problem));
     signal.throwIfAborted();
@@ -184,7 +261,7 @@ export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
 
   return {
     store: (part, read) => oneAtATime(() => store(part, read)),
-    takeAgain: beliefs.takeAgain,
+    takeAgain: () => oneAtATime(takeAgain),
     finish: () => oneAtATime(finish),
     entries: () => tally.stored.entries,
     contradictions: beliefs.contradictions,

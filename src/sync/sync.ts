@@ -17,6 +17,7 @@ import {
 } from './sync-report.ts';
 import {
   createZoneGate,
+  type MerchantZoneGate,
   type ZoneGate,
   createSecondsCheck,
   leftWithoutProof,
@@ -45,27 +46,30 @@ import { createReadingWork, type ReadingWork } from './reading-work.ts';
 import { createReadingStore, type ReadingStore } from './store-readings.ts';
 import { TimeZoneWrong } from './time-zone-proof.ts';
 import { lengthMs } from '../ledger/window.ts';
+import { asZoneChange } from './zone-changed.ts';
 import { fullSeconds, plannedIn, SEEN_MS_BEFORE, widen, type WideWindow } from './wide-windows.ts';
 import type { Kysely } from 'kysely';
 
 /**
  * Reads and stores the windows. What is the merchant's own trouble ends in `failure`: the platform fails, no entry
  * proves the zone (`TimeZoneUnproven`; nothing was written under that offset), a token cannot be read, a fault. An
- * aborted signal ends in `interrupted`. Throws what concerns every merchant: `TimeZoneWrong`, `LeaseLost`, a database
- * in trouble.
+ * aborted signal ends in `interrupted`. Throws what concerns every merchant: `TimeZoneWrong` where nothing ever proved the
+ * zone, `LeaseLost`, a database in trouble.
  */
 export async function syncMerchant(options: SyncOptions): Promise<SyncReport> {
   const { db, lease, now } = options;
-  const zoneGate = options.zoneGate ?? ownZoneGate(options);
+  const runGate = options.zoneGate ?? ownZoneGate(options);
+  const zoneGate = runGate.ofMerchant(options.merchant.merchantNo);
   await zoneGate.learn(() => isClockOff(db));
   const platformClock = createPlatformClock();
   const limits = { ...READ_LIMITS, ...options.limits };
   const work = createReadingWork(options.windows.length, limits);
+  const shared = { zoneGate, platformClock, work, isZoneProvenByAny: runGate.isProvenByAny };
   let before = NOTHING_SYNCED;
   let clockSteps = 0;
   for (;;) {
     try {
-      return withEarlier(before, await readAndStore(options, { zoneGate, platformClock, work }));
+      return withEarlier(before, await readAndStore(options, shared));
     } catch (error) {
       if (!(error instanceof ReadAnew)) throw error;
       before = withEarlier(before, error.soFar);
@@ -118,13 +122,14 @@ export interface SyncOptions {
   readonly timeZoneTrusted?: boolean;
   /** The zone is proven by the newest entry before anything is written, instead of by the entry that comes first. */
   readonly provesNewest?: boolean;
-  /** Shared by the merchants of a run, so that the zone is proven once. Left out: the merchant gets its own. */
+  /** Shared by the merchants of a run: what it knows of the platform's clock, not the proofs. Left out: the merchant gets its own. */
   readonly zoneGate?: ZoneGate;
 }
 
 /** What the passes of one reading share. */
 interface Shared {
-  readonly zoneGate: ZoneGate;
+  readonly zoneGate: MerchantZoneGate;
+  readonly isZoneProvenByAny: () => boolean;
   readonly platformClock: PlatformClock;
   readonly work: ReadingWork;
 }
@@ -194,8 +199,11 @@ async function readAll(pass: Pass): Promise<void> {
   await settleWaiting(pass, true);
   // What lacks stored entries may lack others as well. Smaller windows show whose they are.
   // So may a window that was proven with a total which another one then showed to be a cap.
-  const again = (): WideWindow[] => [...readings.takeAgain(), ...pass.work.takeProvenAtCap()];
-  for (let asked = again(); asked.length > 0; asked = again())
+  const again = async (): Promise<WideWindow[]> => [
+    ...(await readings.takeAgain()),
+    ...pass.work.takeProvenAtCap(),
+  ];
+  for (let asked = await again(); asked.length > 0; asked = await again())
     await readOnce(pass, { asked, reader: source.reader, proven, onWindowDone: () => undefined });
   await readings.finish();
   await nameCaps(pass);
@@ -280,7 +288,14 @@ async function reportFailed(pass: Pass, error: unknown): Promise<SyncReport> {
   }
   const isLeaseLost = error instanceof LeaseLost;
   if (signal.aborted && error === signal.reason && !isLeaseLost) return reportOf(pass, { interrupted: true });
-  if (isLeaseLost || error instanceof TimeZoneWrong || isDatabaseTrouble(error)) throw error;
+  if (isLeaseLost || isDatabaseTrouble(error)) throw error;
+  if (error instanceof TimeZoneWrong) {
+    const { db, merchant } = pass.options;
+    const isProvenByAny = pass.isZoneProvenByAny();
+    const changed = await asZoneChange(error, { db, merchantNo: merchant.merchantNo, isProvenByAny });
+    if (changed === null) throw error;
+    return reportOf(pass, { failure: changed });
+  }
   if (isPlatformError(error)) await settleWaiting(pass, false);
   return reportOf(pass, { failure: error instanceof Error ? error : new Error(String(error)) });
 }

@@ -29,19 +29,24 @@ export class TimeZoneWrong extends ExpectedError {
   /** East of UTC. */
   readonly offsetMinutes: number;
   readonly zones: readonly string[];
+  /** A clause on where the platform finds an entry, and the offset that its timestamp then has. */
+  readonly seen: string;
 
   constructor(zone: string, entry: LedgerEntry, trueMs: number, offsetMinutes: number) {
     const zones = zonesAt(trueMs, offsetMinutes);
     const named = zones.slice(0, ZONES_NAMED_MAX).join(', ');
+    const seen =
+      `it finds entry ${entry.batchNo}, booked ${entry.bookedAt}, at ${new Date(trueMs).toISOString()}, which is the ` +
+      `offset ${offsetText(offsetMinutes)}`;
     super(
-      `PLATFORM_TIME_ZONE is ${zone}, but the platform's timestamps are not: it finds entry ${entry.batchNo}, booked ` +
-        `${entry.bookedAt}, at ${new Date(trueMs).toISOString()}, which is the offset ${offsetText(offsetMinutes)}. ` +
+      `PLATFORM_TIME_ZONE is ${zone}, but the platform's timestamps are not: ${seen}. ` +
         (zones.length > 0 ? `Zones with that offset then: ${named}. ` : 'No zone has that offset then. ') +
         'Nothing was written under the wrong zone; set PLATFORM_TIME_ZONE and run again.',
     );
     this.zone = zone;
     this.offsetMinutes = offsetMinutes;
     this.zones = zones;
+    this.seen = seen;
   }
 }
 

@@ -1,8 +1,12 @@
-/** Lets entries into the store only once the zone is proven for their offset. One proof serves an entire run. */
+/**
+ * Lets entries into the store only once the zone is proven for their offset. Each merchant has proofs of its own: a platform may
+ * change the zone of one ledger and leave the others.
+ */
 import { isAfterChange } from '../ledger/business-day.ts';
 import { type NotedReading } from './certify.ts';
 import { spanText } from './page-source.ts';
 import type { Asked } from './certificate.ts';
+import { AnotherLedgerAnswered } from './own-ledger.ts';
 import type { UncertifiedSpan } from './store-readings.ts';
 import type { LedgerEntry, Window } from '../ledger/entry.ts';
 import { placeOf, CLOCK_SKEW_S_MAX } from './clocks.ts';
@@ -25,7 +29,14 @@ interface ZoneGateOptions {
   readonly isTrusted?: boolean;
 }
 
-export interface ZoneGate {
+/** The gate of a run: what it knows of the platform's clock is the same for all merchants. */
+export interface ZoneGate extends MerchantZoneGate {
+  readonly ofMerchant: (merchantNo: string) => MerchantZoneGate;
+  /** Whether any merchant proved the zone in this run. */
+  readonly isProvenByAny: () => boolean;
+}
+
+export interface MerchantZoneGate {
   /**
    * Resolves once the zone is proven at the offset these entries have in it. (An offset in winter proves nothing about
    * summer, and a platform may change its clock late: the day of a change is proven by itself.) An entry outside its window is examined too, as it may be in another zone than the proven entries.
@@ -51,7 +62,6 @@ export interface ZoneGate {
 export function createZoneGate(zone: string, options: ZoneGateOptions = {}): ZoneGate {
   const toleranceMs = Math.min(options.clockToleranceS ?? 0, CLOCK_SKEW_S_MAX) * 1_000;
   const isTrusted = options.isTrusted ?? false;
-  let outsidersExamined = 0;
   let clockOff: string | null = null;
   let learned: Promise<void> | null = null;
   const noteClockOff = (seen: string): void => {
@@ -71,6 +81,46 @@ export function createZoneGate(zone: string, options: ZoneGateOptions = {}): Zon
     return null;
   };
 
+  const clocks = {
+    clockSkewMs,
+    clockOff: () => clockOff,
+    noteClockOff,
+    learn: (isKnownOff: () => Promise<boolean>) =>
+      (learned ??= isKnownOff().then((isOff) => {
+        if (isOff) noteClockOff('known from an earlier run');
+      })),
+  };
+
+  const ofOne = (): MerchantZoneGate =>
+    createMerchantGate({ zone, toleranceMs, isTrusted, clocks, askAbout });
+  const gates = new Map<string, MerchantZoneGate>();
+  const ofMerchant = (merchantNo: string): MerchantZoneGate => {
+    const known = gates.get(merchantNo) ?? ofOne();
+    gates.set(merchantNo, known);
+    return known;
+  };
+  return {
+    ...ofOne(),
+    ofMerchant,
+    isProvenByAny: () => isTrusted || [...gates.values()].some((one) => one.isProven()),
+  };
+}
+
+interface GateParts {
+  readonly zone: string;
+  readonly toleranceMs: number;
+  readonly isTrusted: boolean;
+  readonly clocks: Pick<MerchantZoneGate, 'clockSkewMs' | 'clockOff' | 'noteClockOff' | 'learn'>;
+  /** Null if the entry proves the zone, else why it does not. Throws `TimeZoneWrong`, and the error of the probe. */
+  readonly askAbout: (
+    probe: Probe,
+    entry: LedgerEntry,
+    others?: readonly LedgerEntry[],
+  ) => Promise<string | null>;
+}
+
+function createMerchantGate({ zone, toleranceMs, isTrusted, clocks, askAbout }: GateParts): MerchantZoneGate {
+  const { clockSkewMs, noteClockOff } = clocks;
   const proofs = createZoneProofs(zone, async (probe, entries) => {
     const tried = entries.slice(0, ENTRIES_TRIED_MAX);
     let why = '';
@@ -81,8 +131,9 @@ export function createZoneGate(zone: string, options: ZoneGateOptions = {}): Zon
     }
     throw new TimeZoneUnproven(zone, why, tried);
   });
-
+  let outsidersExamined = 0;
   return {
+    ...clocks,
     check: async (probe, entries, window) => {
       if (entries.length === 0) return;
       const slack = clockSkewMs();
@@ -109,13 +160,6 @@ export function createZoneGate(zone: string, options: ZoneGateOptions = {}): Zon
       await proofs.ensure(probe, entries, first.bookedMs);
     },
     isProven: () => isTrusted || proofs.hasAny(),
-    clockSkewMs,
-    clockOff: () => clockOff,
-    noteClockOff,
-    learn: (isKnownOff) =>
-      (learned ??= isKnownOff().then((isOff) => {
-        if (isOff) noteClockOff('known from an earlier run');
-      })),
   };
 }
 
@@ -125,7 +169,7 @@ const isNear = ({ bookedMs }: LedgerEntry, { beginMs, endMs }: Window, tolerance
 const offText = ({ batchNo, bookedAt }: LedgerEntry, seen: string): string =>
   `entry ${batchNo}, booked ${bookedAt}, ${seen}`;
 
-/** Proofs of the time zone, one for each offset that it has and each day of a clock change; merchants share them. */
+/** Proofs of the time zone for a merchant, one for each offset that the zone has and each day of a clock change. */
 interface Proof {
   readonly throughMs: number;
   readonly done: Promise<void>;
@@ -150,7 +194,7 @@ function createZoneProofs(
       await proof.done;
       return true;
     } catch (error) {
-      // Another merchant's proof may fail because its token is refused, or because the answers make no sense.
+      // Another pass's proof may fail because a call is refused, or because the answers make no sense.
       if (error instanceof TimeZoneWrong) throw error;
       if (proofs.get(key) === proof) proofs.delete(key);
       return false;
@@ -196,7 +240,7 @@ export interface Waiting {
 interface ProvenBy {
   readonly db: Kysely<DB>;
   readonly merchantNo: string;
-  readonly zoneGate: ZoneGate;
+  readonly zoneGate: MerchantZoneGate;
   readonly probe: Probe;
 }
 
@@ -354,29 +398,34 @@ export function createSecondsCheck({
 }
 
 /** The platform answered a merchant's call with another merchant's entries; none of them was written. */
-class OtherLedgerAnswered extends ExpectedError {
+export class OtherLedgerAnswered extends ExpectedError {
   override readonly name = 'OtherLedgerAnswered';
   readonly exitCode = EXIT.incomplete;
 
-  constructor(otherMerchantNo: string, batchNo: string) {
+  constructor(otherMerchantNo: string, batchNo: string, how: string) {
     super(
-      `the platform answered with entries of another merchant: ${batchNo} is stored under ${otherMerchantNo}, and asked ` +
-        'for by its batchNo it is not found here. Nothing of that reply was written. Check PLATFORM_HEADERS (does ' +
+      `the platform answered with entries of another merchant: ${batchNo} is stored under ${otherMerchantNo}, and ${how}. ` +
+        'Nothing of that reply was written. Check PLATFORM_HEADERS (does ' +
         "each call say whose it is?) and at both merchants' tokens.",
     );
   }
 }
 
 /**
- * To be called when all merchants are read. A `TimeZoneUnproven` whose entries are stored under another merchant
- * becomes an error that says so; any other failure is returned as it is.
+ * To be called when all merchants are read. A failure whose entries are stored under another merchant becomes an error
+ * that says so; any other failure is returned as it is.
  */
 export async function explainFailure(
   db: Kysely<DB>,
   merchantNo: string,
   failure: Error | null,
 ): Promise<Error | null> {
-  if (!(failure instanceof TimeZoneUnproven) || failure.entries.length === 0) return failure;
+  const isAnother = failure instanceof AnotherLedgerAnswered;
+  if (!(failure instanceof TimeZoneUnproven || isAnother) || failure.entries.length === 0) return failure;
   const other = await merchantWith(db, merchantNo, failure.entries);
-  return other === null ? failure : new OtherLedgerAnswered(other.merchantNo, other.batchNo);
+  if (other === null) return failure;
+  const how = isAnother
+    ? "nothing of the merchant's own was shown"
+    : 'asked for by its batchNo it is not found here';
+  return new OtherLedgerAnswered(other.merchantNo, other.batchNo, how);
 }

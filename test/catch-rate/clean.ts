@@ -28,6 +28,8 @@ const PLACES: readonly Required<Pick<Setting, 'zone' | 'firstDay'>>[] = [
 
 const SECOND_MS = 1_000;
 
+const MANY_A_DAY = 30;
+
 const isWeekend = (day: string): boolean => [0, 6].includes(new Date(day).getUTCDay());
 
 const WEEKS = 'weekends without entries, for six weeks';
@@ -61,7 +63,9 @@ const TRAITS: readonly Trait[] = [
     name: 'days without entries',
     often: 2,
     books: (books, random, { scene: { zone, days } }) => {
-      // An empty day is rightly reported if its weekday was busy for four weeks. So only earlier days are emptied.
+      // An empty day is rightly reported if its weekday was busy for four weeks. So only earlier days are emptied. So is the
+      // last day that is read of an account that is always busy, and of few days each one is the last once.
+      if (days.length < 20 && books.length > MANY_A_DAY * days.length) return [...books];
       const empty = pick(random, days.slice(0, 20));
       return balanced(books.filter(({ atMs }) => dayOf(atMs, zone) !== empty));
     },

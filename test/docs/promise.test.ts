@@ -41,7 +41,16 @@ const status: Keys<
     tooOld: 1,
   },
   ...{ timeZoneProof: 1, lastRun: 1, nextRun: 1, newBreaks: 1, uncertified: 1, daysMissing: 1 },
-  ...{ backfills: 1, queue: 1, adjustments: 1, preparations: 1, discrepancies: 1, held: 1, isRead: 1 },
+  ...{
+    backfills: 1,
+    queue: 1,
+    adjustments: 1,
+    preparations: 1,
+    discrepancies: 1,
+    held: 1,
+    silent: 1,
+    isRead: 1,
+  },
 };
 const runs: Keys<KnownRun, 'reason'> = {
   ...{ id: 1, command: 1, slot: 1, holder: 1, fromDay: 1, toDay: 1, startedAt: 1, finishedAt: 1 },

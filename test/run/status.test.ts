@@ -50,6 +50,7 @@ describe('status', () => {
         lateness: NOTHING_LATE,
         discrepancies: [],
         held: [],
+        silent: [],
         tooOld: true,
       },
     ]);
@@ -79,6 +80,7 @@ describe('status', () => {
         lateness: NOTHING_LATE,
         discrepancies: [],
         held: [],
+        silent: [],
         tooOld: false,
       },
     ]);

@@ -109,8 +109,10 @@ describe('a PostgreSQL server', () => {
       '0069_statement_mail',
       '0071_entries_by_number',
       '0072_books',
+      '0074_silent_accounts',
       '0076_joins_repeats_midnights',
       '0077_book_spans',
+      '0078_second_person',
     ]);
     await assertMigrated(empty.db);
     await empty.close();

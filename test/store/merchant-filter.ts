@@ -14,6 +14,7 @@ const LEDGER_TABLES = [
   'ledger_entry_version',
   'ledger_cursor',
   'quarantined_entry',
+  'silent_account',
   'statement',
   'sync_window',
 ] as const;

@@ -109,7 +109,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
       'ledger_entry, ledger_entry_version, merchant (added_at, joined_at, merchant_no, status), month_close, ' +
       'month_preparation, quarantined_entry (acknowledged_at, batch_no, begin_ms, currency, end_ms, fingerprint, first_seen_at, id, ' +
       'merchant_no, note, occurrences, reason, released_at, run_id, span), reference_item, reference_list, run, ' +
-      'secret_key_check, statement, statement_mail, sync_window, task',
+      'secret_key_check, silent_account, statement, statement_mail, sync_window, task',
     'USAGE: schema daybook_queue, schema public',
   ],
   daybook_pages: [
@@ -141,7 +141,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
     'DELETE, INSERT, SELECT, UPDATE: absent_entry, alert, alert_condition, alert_delivery, book_day, book_import_waiting, book_match, book_match_entry, daybook_queue.bam, ' +
       'daybook_queue.job, daybook_queue.job_common, daybook_queue.job_dependency, daybook_queue.queue, ' +
       'daybook_queue.queue_stats, daybook_queue.schedule, daybook_queue.subscription, daybook_queue.version, ' +
-      'daybook_queue.warning, event, sync_window',
+      'daybook_queue.warning, event, silent_account, sync_window',
     'DELETE, INSERT, SELECT: month_preparation',
     'EXECUTE: functions of daybook_queue',
     'INSERT, SELECT, UPDATE: account_day, account_name, artifact, book_entry, certified_span, continuity_break, day_entries, lateness_count, lease, ' +

@@ -123,6 +123,7 @@ export async function footprints(db: Kysely<DB>): Promise<unknown[]> {
     'sync_window',
     'day_entries',
     'absent_entry',
+    'silent_account',
   ];
   const all: unknown[] = [];
   for (const table of tables) {

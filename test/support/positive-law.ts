@@ -101,7 +101,8 @@ export async function provenOf(db: Kysely<DB>, merchantNo: string) {
   const { rows: open } = await sql<{ currency: string; begin: number; end: number; others: string[] }>`
     SELECT currency, begin_ms AS begin, end_ms AS end, proven_currencies AS others FROM sync_window
     WHERE merchant_no = ${merchantNo} AND certified_at IS NULL
-    UNION ALL SELECT currency, begin_ms, end_ms, '{}' FROM absent_entry WHERE merchant_no = ${merchantNo}`.execute(
+    UNION ALL SELECT currency, begin_ms, end_ms, '{}' FROM absent_entry WHERE merchant_no = ${merchantNo}
+    UNION ALL SELECT currency, begin_ms, end_ms, '{}' FROM silent_account WHERE merchant_no = ${merchantNo} AND accepted_at IS NULL`.execute(
     db,
   );
   const covers = (currency: string, { beginMs, endMs }: Span): boolean => {

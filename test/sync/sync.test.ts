@@ -309,8 +309,9 @@ describe('a stored entry that a reading lacks', () => {
     uncertified: [{ window: WINDOWS[1], problem: expect.stringContaining(problem) }],
   });
 
-  test('and that is found an hour off with the same timestamp stops the run: the zone is wrong', async () => {
-    expect(await readMoved(-HOUR_MS, 0)).toMatchObject({ name: 'TimeZoneWrong', offsetMinutes: 60 });
+  test('and that is found an hour off with the same timestamp ends that merchant: its zone changed', async () => {
+    const message = expect.stringMatching(/changed the time zone of .* was right up to .* offset \+01:00/);
+    expect(await readMoved(-HOUR_MS, 0)).toMatchObject({ failure: { name: 'TimeZoneChanged', message } });
   });
 
   test('because its timestamp moved is held: no zone explains it', async () => {
@@ -323,14 +324,17 @@ describe('a stored entry that a reading lacks', () => {
     expect(await certifiedWindows(database.db, 'M-TEST', WINDOWS[1]!)).toEqual([WINDOWS[1]]);
   });
 
-  test('is judged as usual if a person vouches for the zone, or this run proved it', async () => {
+  test('is judged as usual if a person vouches for the zone, not if another merchant proved it', async () => {
+    const trusted = createZoneGate('UTC', { isTrusted: true });
+    expect(await readMoved(-7 * 60_000, 0, { zoneGate: trusted })).toMatchObject(
+      uncertified('lacks 3 stored entries'),
+    );
     const proven = createZoneGate('UTC');
     const other = createMemoryPlatform({ bookings: spread(2, WINDOWS[2]!, 'O-') });
     await sync(other.reader, { merchant: { ...MERCHANT, merchantNo: 'M-OTHER' }, zoneGate: proven });
-    for (const zoneGate of [createZoneGate('UTC', { isTrusted: true }), proven])
-      expect(await readMoved(-7 * 60_000, 0, { zoneGate })).toMatchObject(
-        uncertified('lacks 3 stored entries'),
-      );
+    expect(await readMoved(-7 * 60_000, 0, { zoneGate: proven })).toMatchObject(
+      uncertified('nothing of this run proves the time zone'),
+    );
   });
 
   test('raises no doubt once it came in another window, moved to a later day', async () => {

@@ -5,7 +5,9 @@
 import { addDays, dayOf, dayWindow, zoneDays } from '../../ledger/business-day.ts';
 import { isChecked } from '../../ledger/checks.ts';
 import { emptyBusyDays, USUAL_DAYS, type EntriesADay } from '../../ledger/empty-days.ts';
-import type { BusinessDay } from '../../ledger/entry.ts';
+import type { BusinessDay, Window } from '../../ledger/entry.ts';
+import { HABIT_DAYS, silenceOf, type Silence } from '../../ledger/silence.ts';
+import { endSilences, storeSilent } from '../../store/silent-accounts.ts';
 import { compareAmounts } from '../../ledger/money.ts';
 import { ALL_TIME, covers } from '../../ledger/window.ts';
 import { entriesADay, hasUnreadable } from '../../store/account-days.ts';
@@ -109,7 +111,10 @@ export async function noticeFigures(
   seen: FiguresSeen | null,
 ): Promise<void> {
   const { checks } = work.deps;
-  if (isChecked('empty', checks)) await noticeEmptyDays(work, seen?.busy);
+  if (isChecked('empty', checks)) {
+    await noticeEmptyDays(work, seen?.busy);
+    await noteSilentAccounts(work, outcome, seen?.busy);
+  }
   if (!isChecked('first', checks) || seen?.mayOpenOnBalance === false) return;
   await noticeFirstOpenings(work, outcome);
   await settleUndecidedOpenings(work, outcome);
@@ -124,6 +129,49 @@ async function noticeEmptyDays(work: MerchantWork, busy?: FiguresSeen['busy']): 
   const found = emptyNotices(merchantNo, byCurrency, days);
   const proven = await provenOnes(deps, merchantNo, found);
   if (proven.length > 0) await keep(work, proven);
+}
+
+/** Accounts that are silent no more. To be called once the ledger is read and before days get figures. */
+export async function noteEndOfSilences(work: MerchantWork): Promise<void> {
+  const { deps, lease, merchantNo, known } = work;
+  const through = daysToJudge(work).at(-1);
+  if (!known.hasSilent || through === undefined) return;
+  await writeTransaction(deps.db, lease, (trx) => endSilences(trx, merchantNo, { through, zone: deps.zone }));
+}
+
+const LAST_DAY = '9999-12-31';
+
+/**
+ * Puts on record which accounts are silent for longer than ever before, so that these days are not proven. Asks nothing where each
+ * account has entries on the last day read, and none was silent before.
+ */
+async function noteSilentAccounts(
+  work: MerchantWork,
+  { sync }: MerchantOutcome,
+  busy?: FiguresSeen['busy'],
+): Promise<void> {
+  const { deps, lease, merchantNo, known } = work;
+  const through = daysToJudge(work).at(-1);
+  if (through === undefined) return;
+  if (!known.hasSilent && busy?.every((own) => own.has(through)) === true) return;
+  const last = dayWindow(through, deps.zone);
+  // What was not read says nothing of silence.
+  const isRead =
+    sync === null ||
+    (sync.report.failure === null &&
+      !sync.report.uncertified.some(({ window }) => window.endMs >= last.beginMs));
+  if (!isRead) return;
+  const from = addDays(through, -HABIT_DAYS);
+  const byCurrency = await entriesADay(deps.db, merchantNo, { from, to: LAST_DAY });
+  const silent = new Map<string, Silence & Window>();
+  for (const [currency, entries] of byCurrency) {
+    const silence = silenceOf(entries, through);
+    if (silence === null) continue;
+    const { beginMs } = dayWindow(silence.from, deps.zone);
+    silent.set(currency, { ...silence, beginMs, endMs: last.endMs });
+  }
+  if (silent.size === 0 && !known.hasSilent) return;
+  await writeTransaction(deps.db, lease, (trx) => storeSilent(trx, merchantNo, silent, deps.now()));
 }
 
 function daysToJudge({ deps, days: range }: MerchantWork): readonly BusinessDay[] {

@@ -10,6 +10,7 @@ import type { ForeignManifest } from '../../statements/publish-options.ts';
 import type { AccountOnDay } from '../../store/statements/due-days.ts';
 import { daysReadableNow } from '../../store/quarantine.ts';
 import { publishedSpan } from '../../store/statements/stored-files.ts';
+import { heldDaysOf } from '../../store/absent-entries.ts';
 import type { DayRange } from '../range.ts';
 import { type MerchantOutcome, accountDayKey, NOTHING_PUBLISHED } from '../report.ts';
 import { sharedDays } from './notice-stage.ts';
@@ -26,6 +27,7 @@ export async function publishStage(work: MerchantWork, outcome: MerchantOutcome)
     publishedNow: outcome.publishedNow,
     onForeign: (found: ForeignManifest): void => void foreign.push(found),
     sharedFrom: await sharedDays(work, outcome),
+    holdsEntries: await holdsEntries(work, outcome),
   };
   const accounts = accountsOf(merchantNo, request.currencies);
   const report = await publishDays({
@@ -57,6 +59,13 @@ export async function publishStage(work: MerchantWork, outcome: MerchantOutcome)
   const closes = request.repairs === true ? await repairCloses({ ...options, ...span }) : [];
   const repaired = [...repair.repaired, ...closes];
   outcome.publish = { ...report, ...repair, repaired, readableNow, foreign };
+}
+
+/** A run that read the ledger knows it; another one asks. */
+async function holdsEntries({ deps, merchantNo }: MerchantWork, { sync }: MerchantOutcome): Promise<boolean> {
+  if (sync !== null) return sync.report.uncertified.some(({ isHeld }) => isHeld === true);
+  const held = await heldDaysOf(deps.db, [merchantNo]);
+  return held.some(({ acceptedAt }) => acceptedAt === null);
 }
 
 /**

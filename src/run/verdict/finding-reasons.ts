@@ -1,4 +1,6 @@
 /** Words what was found of merchants as reasons: breaks of one cause, changes of many entries, what is held, days that differ, and who is not read. Pure. */
+import { SILENT_DAYS_MAX } from '../../ledger/silence.ts';
+import type { SilentAccount } from '../../store/silent-accounts.ts';
 import { moneyText } from '../../ledger/money.ts';
 import { counted, shellWord } from '../../ledger/text.ts';
 import { isCauseKnown, storiesOf } from '../../ledger/hints/stories.ts';
@@ -87,6 +89,28 @@ export function reasonsOfHeld(days: readonly HeldDay[], zone: string): Reason[] 
     };
   });
 }
+
+/** An account that no longer moves, whether it ended or the platform shows a frozen state. */
+export const reasonOfSilent = ({ merchantNo, currency, ...silent }: SilentAccount): Reason => {
+  const { newestDay, days, longest, from, to } = silent;
+  const before =
+    longest === 0
+      ? 'before, no such day was without entries'
+      : `before, never for more than ${counted(longest, 'such day')}`;
+  const command = `daybook amendments accept --merchant ${shellWord(merchantNo)} --currency ${currency}`;
+  return {
+    exitCode: EXIT.incomplete,
+    what:
+      `${merchantNo} ${currency} ${spanName({ from, to })}: the newest entry is unchanged since ${newestDay}, for ` +
+      `${counted(days, 'day')} on which entries were due; ${before}. The platform may answer from a frozen state, so ` +
+      `these days are not proven and not published`,
+    todo:
+      `ask the platform for entries after ${newestDay}; with the next entry this ends by itself. If nothing was booked, ` +
+      `\`${command} --note TEXT\`; without that, the silence is believed after ${SILENT_DAYS_MAX} days`,
+    merchantNo,
+    awaitsPerson: true,
+  };
+};
 
 const WORDS: Readonly<
   Record<

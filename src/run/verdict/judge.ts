@@ -8,6 +8,7 @@ import {
   reasonOfCommon,
   reasonOfMoved,
   reasonsOfHeld,
+  reasonOfSilent,
   reasonOfDiscrepancy,
   reasonOfNotRead,
   spanName,
@@ -22,6 +23,8 @@ import {
   type Reason,
 } from './exit-codes.ts';
 import {
+  isOfAnotherLedger,
+  reasonOfFailure,
   reasonsOfClock,
   reasonsOfContradictions,
   reasonsOfReading,
@@ -64,14 +67,20 @@ export function judge(
   },
 ): { readonly exitCode: ExitCode; readonly reasons: readonly Reason[] } {
   const { together = [] } = run;
-  const common = together.flatMap((one) => one.common ?? []);
+  const ofAnother = new Set(outcome.sync.filter(isOfAnotherLedger).map(({ merchantNo }) => merchantNo));
+  const common = together
+    .flatMap((one) => one.common ?? [])
+    .filter(({ merchantNo }) => !ofAnother.has(merchantNo));
   const causes = [
     ...common.map(reasonOfCommon),
     ...together.flatMap(({ moved }) => moved.map(reasonOfMoved)),
   ];
   const isCommon = (merchantNo: string): boolean => common.some((one) => one.merchantNo === merchantNo);
   const shared = reasonsOfShared(standing.notices);
-  const leading = causes.length === 0 ? [] : [...shared, ...causes];
+  const answered = outcome.sync
+    .filter(isOfAnotherLedger)
+    .map(({ merchantNo, report }) => reasonOfFailure(merchantNo, report.failure!));
+  const leading = causes.length + answered.length === 0 ? [] : [...shared, ...answered, ...causes];
   const reasons: Reason[] = [
     ...shared,
     ...run.failures.map(({ exitCode, message }) => ({ exitCode, what: message, todo: null })),
@@ -87,6 +96,7 @@ export function judge(
     ...outcome.busy.map(reasonOfBusy),
     ...(run.notRead ?? []).map(reasonOfNotRead),
     ...reasonsOfHeld(standing.held, run.zone),
+    ...standing.silent.map(reasonOfSilent),
     ...outcome.sync.flatMap((one) => reasonsOfReading(one, isCommon(one.merchantNo) ? 1 : NAMED_EACH_MAX)),
     ...outcome.sync.flatMap((one) => reasonsOfHistoricalDays(one, outcome.reconcile?.daysChanged ?? [])),
     ...outcome.sync.flatMap(reasonsOfContradictions),

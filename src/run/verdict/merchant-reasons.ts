@@ -4,6 +4,8 @@ import { wallSpan } from '../../ledger/wall-time.ts';
 import type { WithheldDay } from '../../statements/publish.ts';
 import { EXIT, type ExitCode, type Reason, ownExitCode, ownSentence, ofMerchant } from './exit-codes.ts';
 import { CLEAR_UP_UNREADABLE } from './finding-reasons.ts';
+import { AnotherLedgerAnswered } from '../../sync/own-ledger.ts';
+import { OtherLedgerAnswered } from '../../sync/zone-gate.ts';
 import type { NotJoined } from '../known-ahead.ts';
 import { HOW_TO_PART_LEDGERS } from './notice-reasons.ts';
 import { sumOfSync, type SyncReport } from '../../sync/sync-report.ts';
@@ -49,9 +51,13 @@ const LIFT_THE_CAP =
   'ask the platform to count and to page through all that sp2404 matches. Days that hold fewer entries than the cap were read ' +
   'by themselves and are proven; days that hold more are not published';
 
+/** Another ledger than the merchant's own was answered: it explains all else that the run says of the merchant. */
+export const isOfAnotherLedger = ({ report: { failure } }: MerchantSync): boolean =>
+  failure instanceof AnotherLedgerAnswered || failure instanceof OtherLedgerAnswered;
+
 const RUN_AGAIN = 'run the day again; if it stays so, send this sentence to the platform';
 
-const reasonOfFailure = (merchantNo: string, failure: Error): Reason => ({
+export const reasonOfFailure = (merchantNo: string, failure: Error): Reason => ({
   exitCode: ownExitCode(failure),
   what: ownSentence(merchantNo, failure),
   todo: `${READS_ON}; \`daybook doctor\` tells whether the platform answers`,
@@ -168,7 +174,7 @@ export function reasonsOfWithheld(all: readonly WithheldDay[]): Reason[] {
           counted(more, 'more account day is', 'more account days are') + ' not published',
           'the run that corrects this publishes them',
         ),
-        ...(days.every(({ cause }) => cause === 'shared') && { awaitsPerson: true }),
+        ...(days.every(({ cause }) => AWAIT_PERSON.has(cause)) && { awaitsPerson: true }),
       })),
     ),
     ...[...Map.groupBy(unreadable, ({ account }) => account.merchantNo)].flatMap(([merchantNo, days]) =>
@@ -185,13 +191,17 @@ export function reasonsOfWithheld(all: readonly WithheldDay[]): Reason[] {
   ];
 }
 
+/** What ends only once a person has acted. */
+const AWAIT_PERSON: ReadonlySet<WithheldDay['cause']> = new Set(['shared', 'held']);
+
 /** Of an account that is withheld from a day on, the first day says all. */
 function firstOfShared(days: readonly WithheldDay[]): WithheldDay[] {
   const reported = new Set<string>();
   return days.filter(({ account, cause }) => {
-    const isReported = reported.has(account.currency);
-    if (cause === 'shared') reported.add(account.currency);
-    return cause !== 'shared' || !isReported;
+    const key = `${cause} ${account.currency}`;
+    const isReported = reported.has(key);
+    if (AWAIT_PERSON.has(cause)) reported.add(key);
+    return !isReported;
   });
 }
 
@@ -199,6 +209,7 @@ const TODO_BY_CAUSE: Readonly<Partial<Record<WithheldDay['cause'], string>>> = {
   'not-over': 'the next nightly run publishes it',
   shared: HOW_TO_PART_LEDGERS,
   unreadable: CLEAR_UP_UNREADABLE,
+  held: 'the run that finds the held entries again publishes it, or the run after `daybook amendments accept`',
 };
 
 const EXIT_BY_CAUSE: Readonly<Partial<Record<WithheldDay['cause'], ExitCode>>> = {
@@ -212,7 +223,7 @@ const reasonOfWithheld = ({ account, day, cause, why }: WithheldDay): Reason => 
   what: `${account.merchantNo} ${account.currency} ${day} is not published: ${why}`,
   todo: TODO_BY_CAUSE[cause] ?? 'the run that corrects this publishes it',
   merchantNo: account.merchantNo,
-  ...(cause === 'shared' && { awaitsPerson: true }),
+  ...(AWAIT_PERSON.has(cause) && { awaitsPerson: true }),
 });
 
 /** A smaller difference is not reported, unless days had to wait because of it. */

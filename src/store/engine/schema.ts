@@ -1993,6 +1993,45 @@ export interface SecretKeyCheck {
   key_id: string;
 }
 
+export interface SilentAccount {
+  /**
+   * When a person accepted that nothing was booked; null before.
+   */
+  accepted_at: Date | null;
+  /**
+   * First ms of the first day that lacks entries, since 1970.
+   */
+  begin_ms: number;
+  /**
+   * Currency code of the account.
+   */
+  currency: string;
+  /**
+   * Last ms of the last such day that was read, included.
+   */
+  end_ms: number;
+  /**
+   * The most such days in a row before.
+   */
+  longest_days: number;
+  /**
+   * The platform's number of the merchant.
+   */
+  merchant_no: string;
+  /**
+   * The last day with entries.
+   */
+  newest_day: string;
+  /**
+   * When a run noticed it first.
+   */
+  noticed_at: Date;
+  /**
+   * Days without entries since then, less weekdays on which the account never has any.
+   */
+  silent_days: number;
+}
+
 export interface Statement {
   /**
    * How many breaks it was published with.
@@ -2334,6 +2373,7 @@ export interface DB {
   reference_list: ReferenceList;
   run: Run;
   secret_key_check: SecretKeyCheck;
+  silent_account: SilentAccount;
   statement: Statement;
   statement_mail: StatementMail;
   sync_window: SyncWindow;

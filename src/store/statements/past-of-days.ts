@@ -1,4 +1,5 @@
 /** Reads what is published and proven of a merchant's days, for many days in one statement; for a night with what is due and its entries. */
+import { IS_SILENT } from '../silent-accounts.ts';
 import { sql, type RawBuilder } from 'kysely';
 import { dayWindow } from '../../ledger/business-day.ts';
 import type { BusinessDay, Window, LedgerEntry } from '../../ledger/entry.ts';
@@ -142,8 +143,11 @@ function pastOfPart(merchantNo: ValueOrSql): RawBuilder<PastRow> {
       (SELECT jsonb_agg(to_jsonb(w) ORDER BY begin_ms, end_ms, currency) FROM sync_window w
        WHERE merchant_no = ${merchantNo} AND begin_ms <= part.end_ms AND end_ms >= part.begin_ms) AS readings,
       (SELECT jsonb_agg(DISTINCT jsonb_build_object('currency', currency, 'begin_ms', begin_ms, 'end_ms', end_ms))
-       FROM absent_entry
-       WHERE merchant_no = ${merchantNo} AND begin_ms <= part.end_ms AND end_ms >= part.begin_ms) AS absent,
+       FROM (
+         SELECT currency, begin_ms, end_ms FROM absent_entry WHERE merchant_no = ${merchantNo}
+         UNION ALL SELECT currency, begin_ms, end_ms FROM silent_account WHERE merchant_no = ${merchantNo} AND ${IS_SILENT}
+       ) AS open
+       WHERE begin_ms <= part.end_ms AND end_ms >= part.begin_ms) AS absent,
       (SELECT jsonb_agg(jsonb_build_object(
          'currency', q.currency, 'count', occurrences, 'isOpen', acknowledged_at IS NULL))
        FROM quarantined_entry q

@@ -53,7 +53,46 @@ const clockOff = (scene: Scene, byMs: number): Planted => ({
 /** A run shortly after midnight, with entries shortly before midnight. */
 const AT_MIDNIGHT: Setting = { lateEvenings: true, nightMinutes: 6 };
 
+/** The state of the last honest reading goes on being served. */
+const frozen = (scene: Scene, currency: string | null): Planted => ({
+  lies: {
+    lines: (lines, { since }, merchantNo) =>
+      since < 0 || merchantNo !== OWN
+        ? lines
+        : lines.filter(
+            (line) =>
+              (currency !== null && line.currency !== currency) ||
+              dayOf(line.atMs, scene.zone) < scene.target,
+          ),
+  },
+  where: (currency === null ? scene.currencies : [currency]).map((one) => ({
+    currency: one,
+    day: scene.target,
+  })),
+  says: /newest entry is unchanged since/,
+});
+/** A Monday is the first of the days. */
+const BUSY: Setting = { perDay: [13, 20], firstDay: '2026-03-02', nightsAfter: 4 };
+
 export const clockForms: readonly Form[] = [
+  form(
+    'frozen-replica',
+    'From one night on no newer entry is shown of an account of 13 to 20 entries a day.',
+    (scene) => frozen(scene, null),
+    { setting: BUSY, neverBelieved: true },
+  ),
+  form(
+    'frozen-replica-of-one-currency',
+    'From one night on no newer entry of one currency of two is shown.',
+    (scene) => frozen(scene, accountOf(scene)),
+    { setting: { ...BUSY, currencies: 2 }, neverBelieved: true },
+  ),
+  form(
+    'frozen-replica-after-weeks',
+    'After weeks of entries each day no newer entry is shown.',
+    (scene) => frozen(scene, null),
+    { setting: { ...BUSY, honestDays: 24 }, neverBelieved: true },
+  ),
   form('stale-by-a-day-one-night', 'For one night the state of the night before is served.', (scene) =>
     behind(scene, 24 * HOUR_MS, 'one night'),
   ),

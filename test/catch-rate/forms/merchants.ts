@@ -112,7 +112,26 @@ const quietForms: readonly Form[] = [
   ),
 ];
 
+const SAYS_ANOTHER = /answered with another ledger/;
+/** The other ledger is of a merchant that nobody here reads. */
+const unknownLedger = (reported: Lasting): Planted => ({
+  ...everywhere(answeredByOther(reported)),
+  says: SAYS_ANOTHER,
+});
+
 export const merchantForms: readonly Form[] = [
+  form(
+    'other-ledger-unknown-one-night',
+    'For one night the ledger of a merchant nobody here reads is answered.',
+    () => unknownLedger('one night'),
+    { neverBelieved: true },
+  ),
+  form(
+    'other-ledger-unknown-from-a-night-on',
+    'From one night on the ledger of a merchant nobody here reads is answered.',
+    () => unknownLedger('for good'),
+    { neverBelieved: true },
+  ),
   form(
     'other-ledger-one-night',
     "For one night another merchant's ledger is answered.",

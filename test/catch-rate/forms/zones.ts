@@ -1,4 +1,5 @@
 /** Forms of lie: timestamps in another zone than the one daybook is set to. */
+import { dayOf } from '../../../src/ledger/business-day.ts';
 import type { Form, Planted, Scene, Setting } from '../form.ts';
 import type { Booking } from '../books.ts';
 import type { Lies } from '../platform.ts';
@@ -88,6 +89,26 @@ export const zoneForms: readonly Form[] = [
     'From one night on about half of the timestamps are written in a zone an hour off.',
     (scene) => everywhere(writtenIn('Asia/Tokyo', 'for good', isOdd, scene)),
     { setting: SHANGHAI },
+  ),
+  form(
+    'zone-of-one-merchant',
+    'From one night on the new timestamps of one of two merchants are written in a zone an hour off.',
+    (scene) =>
+      everywhere(
+        writtenIn(
+          'Asia/Tokyo',
+          'for good',
+          ({ batchNo, stampMs }) => batchNo.startsWith('A') && dayOf(stampMs, scene.zone) >= scene.target,
+          scene,
+        ),
+      ),
+    { setting: { ...SHANGHAI, bothMerchants: true }, neverBelieved: true },
+  ),
+  form(
+    'zone-of-one-merchant-one-night',
+    'For one night all timestamps of one of two merchants are written in UTC.',
+    (scene) => everywhere(writtenIn('UTC', 'one night', ({ batchNo }) => batchNo.startsWith('A'), scene)),
+    { setting: { ...SHANGHAI, bothMerchants: true }, neverBelieved: true },
   ),
   form(
     'zone-of-the-filter',

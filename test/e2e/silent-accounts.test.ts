@@ -1,0 +1,127 @@
+/** An account that no longer moves: a frozen state of the platform contradicts nothing, so the account's own habit is the measure. */
+import { afterEach, expect, test } from 'vitest';
+import { addDays, daysFromTo } from '../../src/ledger/business-day.ts';
+import type { RunReport } from '../../src/run/report.ts';
+import { acceptSilent } from '../../src/store/silent-accounts.ts';
+import { entriesOfAmounts, type WireEntry } from '../support/plain-platform.ts';
+import { openPlainStage, type PlainStage } from '../support/plain-stage.ts';
+
+/** A Monday. */
+const FIRST = '2026-03-02';
+const day = (nth: number): string => addDays(FIRST, nth);
+
+const isWeekend = (one: string): boolean => [0, 6].includes(new Date(one).getUTCDay());
+
+/** So many entries on each of the days, spread over working hours. */
+const ledger = (days: readonly string[], perDay = 15, currency = 'USD'): WireEntry[] =>
+  entriesOfAmounts(
+    currency,
+    days.flatMap((one) =>
+      Array.from({ length: perDay }, (_, nth): [string, string, number] => {
+        const at = new Date((8 * 3_600 + nth * Math.floor(40_000 / perDay) + 11) * 1_000);
+        return [`${currency}${one}-${nth}`, `${one} ${at.toISOString().slice(11, 19)}`, 500 + nth];
+      }),
+    ),
+  );
+const daily = (days: number, perDay?: number, currency?: string): WireEntry[] =>
+  ledger(daysFromTo(FIRST, day(days - 1)), perDay, currency);
+
+let stage: PlainStage;
+afterEach(() => stage.close());
+
+/** The run after the day of that number. */
+const night = (nth: number): Promise<RunReport> => {
+  stage.setNow(`${day(nth + 1)}T01:30:00+08:00`);
+  return stage.night();
+};
+/** Reads the first days, all honest. */
+const begin = async (entries: readonly WireEntry[], days: number): Promise<void> => {
+  stage = await openPlainStage(entries, `${day(days)}T01:30:00+08:00`);
+  expect(await stage.run(FIRST, day(days - 1))).toMatchObject({ exitCode: 0 });
+};
+const published = async (currency = 'USD'): Promise<string[]> => {
+  const rows = await stage
+    .app()
+    .database.db.selectFrom('statement')
+    .select(['day', 'revision'])
+    .where('currency', '=', currency)
+    .orderBy('day')
+    .orderBy('revision')
+    .execute();
+  return rows.map((row) => `${row.day} r${row.revision}`);
+};
+const firsts = (from: number, to: number): string[] =>
+  from > to ? [] : daysFromTo(day(from), day(to)).map((one) => `${one} r1`);
+const accept = () =>
+  stage
+    .app()
+    .database.db.transaction()
+    .execute((trx) => acceptSilent(trx, { merchants: null, currencies: null }, stage.now()));
+
+test.each([
+  ['after three days', 3],
+  ['after three weeks', 22],
+])('a busy account that is frozen %s is named, and its days are not proven', async (_, known) => {
+  const all = daily(known + 6);
+  await begin(all, known);
+  stage.entries = all.filter(({ busiDate }) => busiDate < day(known));
+  for (const nth of [known, known + 1, known + 2, known + 3]) {
+    const { exitCode, reasons } = await night(nth);
+    const from = day(known) === day(nth) ? day(known) : `${day(known)} to ${day(nth)}`;
+    expect([exitCode, reasons[0]!.what]).toEqual([
+      4,
+      expect.stringContaining(`M-PLAIN USD ${from}: the newest entry is unchanged since ${day(known - 1)}`),
+    ]);
+    expect(await published()).toEqual(firsts(0, known - 1));
+  }
+  stage.entries = all;
+  expect((await night(known + 4)).exitCode).not.toBe(4);
+  expect(await published()).toEqual(firsts(0, known + 4));
+  expect((await night(known + 5)).reasons).toEqual([]);
+});
+
+test('one currency of two is frozen: the other goes on', async () => {
+  const both = [...daily(8), ...daily(8, 15, 'EUR')];
+  await begin(both, 3);
+  stage.entries = both.filter(({ currency, busiDate }) => currency === 'EUR' || busiDate < day(3));
+  for (const nth of [3, 4]) {
+    const { exitCode, reasons } = await night(nth);
+    expect([exitCode, reasons[0]!.what]).toEqual([4, expect.stringContaining('M-PLAIN USD')]);
+  }
+  expect(await published()).toEqual(firsts(0, 2));
+  expect(await published('EUR')).toEqual(firsts(0, 4));
+});
+
+test.each([
+  ['closed at weekends', ledger(daysFromTo(FIRST, day(20)).filter((one) => !isWeekend(one))), 5],
+  ['of few entries', ledger(daysFromTo(FIRST, day(4)), 6), 5],
+  [
+    'with a holiday as long as before',
+    ledger(daysFromTo(FIRST, day(20)).filter((_, nth) => ![6, 7, 14, 15, 16].includes(nth))),
+    12,
+  ],
+  ['that ended long before it was read', ledger(daysFromTo('2026-01-10', '2026-02-10')), 3],
+])('an honest account %s gives no alarm', async (_, entries, known) => {
+  await begin(entries, known);
+  for (let nth = known; nth < known + 8; nth += 1) {
+    const { exitCode, reasons } = await night(nth);
+    expect([nth, exitCode, reasons]).toEqual([nth, 0, []]);
+  }
+});
+
+test('a person accepts the silence: the days are published, and it stays quiet', async () => {
+  const entries = daily(4);
+  await begin(entries, 4);
+  expect((await night(4)).exitCode).toBe(4);
+  expect(await accept()).toEqual([{ merchantNo: 'M-PLAIN', currency: 'USD' }]);
+  for (const nth of [5, 6, 7]) expect((await night(nth)).exitCode).toBe(0);
+  expect(await published()).toEqual(firsts(0, 7));
+});
+
+test('nobody accepts it: after two weeks the account counts as ended', async () => {
+  await begin(daily(4), 4);
+  for (const nth of [4, 8, 17]) expect((await night(nth)).exitCode).toBe(4);
+  expect((await night(18)).exitCode).toBe(0);
+  expect(await published()).toEqual(firsts(0, 18));
+  expect((await night(19)).reasons).toEqual([]);
+});

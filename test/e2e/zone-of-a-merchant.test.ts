@@ -1,0 +1,149 @@
+/** A platform that changes the time zone of one ledger: that merchant is named and left as it was, and others go on. */
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { addDays } from '../../src/ledger/business-day.ts';
+import { daybook, type Ended, type Env } from '../cli/daybook.ts';
+import { freshDatabaseUrl } from '../support/database.ts';
+import {
+  entriesOfAmounts,
+  PLAIN_ZONE,
+  startPlainPlatform,
+  type PlainPlatform,
+  type WireEntry,
+} from '../support/plain-platform.ts';
+
+const FIRST = '2026-03-01';
+const DAYS = Array.from({ length: 12 }, (_, nth) => addDays(FIRST, nth));
+const TIMES = ['03:10:05', '09:20:15', '12:30:25', '17:40:35'];
+
+let platform: PlainPlatform;
+let env: Env;
+let folder: string;
+/** By merchant, how many minutes its timestamps are off from the zone in the settings, from an instant on. */
+let off: Map<string, { readonly minutes: number; readonly fromMs: number }>;
+let nowMs = 0;
+
+const entriesOf = (merchantNo: string): WireEntry[] => {
+  const { minutes, fromMs } = off.get(merchantNo) ?? { minutes: 0, fromMs: 0 };
+  return entriesOfAmounts(
+    'USD',
+    DAYS.flatMap((day) =>
+      TIMES.map((time, nth) => [`${merchantNo}${day}-${nth}`, `${day} ${time}`, 1_000 + nth] as const),
+    ),
+  )
+    .filter(({ atMs }) => atMs <= nowMs)
+    .map((entry) => {
+      const writtenMs = entry.atMs + 8 * 3_600_000 + minutes * 60_000;
+      const busiDate = new Date(writtenMs).toISOString().slice(0, 19).replace('T', ' ');
+      return entry.atMs < fromMs ? entry : { ...entry, busiDate };
+    });
+};
+
+beforeEach(async () => {
+  off = new Map();
+  platform = await startPlainPlatform();
+  platform.entriesOf = ({ headers }) =>
+    entriesOf(String(headers['authorization']).replace('Bearer token-', ''));
+  folder = await mkdtemp(join(tmpdir(), 'daybook-zone-'));
+  env = {
+    PLATFORM_BASE_URL: platform.url,
+    PLATFORM_TIME_ZONE: PLAIN_ZONE,
+    PLATFORM_RETRIES_MAX: '0',
+    DATABASE_URL: await freshDatabaseUrl(),
+    DAYBOOK_DATA_DIR: folder,
+    DAYBOOK_SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+    DAYBOOK_LOG_LEVEL: 'silent',
+  };
+});
+afterEach(async () => {
+  await platform.close();
+  await rm(folder, { recursive: true });
+});
+
+const add = async (...merchants: string[]): Promise<void> => {
+  for (const merchantNo of merchants) {
+    const args = ['merchants', 'add', '--merchant-no', merchantNo, '--token-env', 'TOKEN'];
+    expect(await daybook(args, { ...env, TOKEN: `token-${merchantNo}` })).toMatchObject({ code: 0 });
+  }
+};
+/** The night after `day`. */
+const night = (day: string, args: readonly string[] = []): Promise<Ended> => {
+  nowMs = Date.parse(`${day}T01:30:00+08:00`) + 24 * 3_600_000;
+  return daybook(['run', ...args], {
+    ...env,
+    DAYBOOK_MERCHANTS_AT_ONCE: '1',
+    DAYBOOK_NOW: new Date(nowMs).toISOString(),
+  });
+};
+const statements = async (): Promise<string[]> => {
+  const { stdout } = await daybook(['statements', 'list', '--json'], env);
+  const rows = JSON.parse(stdout) as { merchant_no: string; day: string; revision: number }[];
+  return rows.map((row) => `${row.merchant_no} ${row.day} r${row.revision}`).sort();
+};
+const startOf = (day: string): number => Date.parse(`${day}T00:00:00+08:00`);
+
+// A is read before B, so that its proof is there already.
+test.each([
+  ['all timestamps', 'B', -480, FIRST],
+  ['the new ones, an hour ahead', 'B', 60, '2026-03-05'],
+  ['the new ones, of the merchant that is read first', 'A', 60, '2026-03-05'],
+])(
+  '%s of %s change: it is named, nothing of it follows, and the other goes on',
+  async (_, changed, minutes, from) => {
+    const other = changed === 'A' ? 'B' : 'A';
+    await add('A', 'B');
+    expect(await night('2026-03-04', ['--from', FIRST, '--to', '2026-03-04'])).toMatchObject({ code: 0 });
+    const before = await statements();
+    off.set(changed, { minutes, fromMs: startOf(from) });
+    const { code, stdout } = await night('2026-03-05');
+    expect([code, stdout]).toEqual([
+      4,
+      expect.stringContaining(`${changed}: the platform changed the time zone`),
+    ]);
+    expect(stdout).toContain(
+      `PLATFORM_TIME_ZONE is ${PLAIN_ZONE}, and was right up to entry ${changed}2026-03-04-3`,
+    );
+    expect(stdout).not.toContain('set PLATFORM_TIME_ZONE');
+    expect(await statements()).toEqual([...before, `${other} 2026-03-05 r1`].sort());
+    off.clear();
+    expect(await night('2026-03-06')).toMatchObject({ code: 0 });
+    expect(await statements()).toEqual(
+      ['A', 'B'].flatMap((one) => DAYS.slice(0, 6).map((day) => `${one} ${day} r1`)),
+    );
+  },
+);
+
+test('a new merchant in another zone is named beside those that prove the zone, and stops nobody', async () => {
+  await add('B');
+  expect(await night('2026-03-04', ['--from', FIRST, '--to', '2026-03-04'])).toMatchObject({ code: 0 });
+  off.set('A', { minutes: 60, fromMs: 0 });
+  await add('A');
+  const { code, stdout } = await night('2026-03-05');
+  expect([code, stdout]).toEqual([
+    4,
+    expect.stringMatching(
+      /A: the timestamps of this merchant are in another time zone than those of other merchants/,
+    ),
+  ]);
+  expect((await statements()).filter((one) => one.startsWith('A'))).toEqual([]);
+  expect(await statements()).toContain('B 2026-03-05 r1');
+});
+
+test('a setting that never fitted anybody ends with 2, and so does a setting that was changed', async () => {
+  off.set('A', { minutes: 60, fromMs: 0 });
+  await add('A');
+  expect(await night('2026-03-04', ['--from', FIRST, '--to', '2026-03-04'])).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/PLATFORM_TIME_ZONE is Asia\/Shanghai, but/),
+  });
+  off.clear();
+  expect(await night('2026-03-04', ['--from', FIRST, '--to', '2026-03-04'])).toMatchObject({ code: 0 });
+  env = { ...env, PLATFORM_TIME_ZONE: 'Europe/Berlin' };
+  expect(await night('2026-03-05')).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/PLATFORM_TIME_ZONE is Europe\/Berlin, but/),
+  });
+});
