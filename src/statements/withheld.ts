@@ -32,7 +32,14 @@ export interface WithheldDay {
    * read. `no-opening`: it has no entries, and the balance before it is not known.
    */
   readonly cause:
-    'not-over' | 'not-reconciled' | 'uncertified' | 'misfit' | 'shared' | 'held' | 'unreadable' | 'no-opening';
+    | 'not-over'
+    | 'not-reconciled'
+    | 'uncertified'
+    | 'misfit'
+    | 'shared'
+    | 'held'
+    | 'unreadable'
+    | 'no-opening';
   readonly why: string;
 }
 
