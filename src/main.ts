@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /** daybook: what it is made of. A plugin whose two lines are taken away is gone, with its commands, jobs, formats and pages. */
-import type { Plugin } from './plugin.ts';
+import { registerPlugins } from './plugin.ts';
 import { alerts } from './plugins/alerts/plugin.ts';
 import { beneficiaries } from './plugins/beneficiaries/plugin.ts';
 import { books } from './plugins/books/plugin.ts';
@@ -17,8 +17,8 @@ import { reference } from './plugins/reference/plugin.ts';
 import { sandbox } from './plugins/sandbox/plugin.ts';
 import { start } from './program.ts';
 
-/** In the order in which `daybook --help` has their commands. */
-export const PLUGINS: readonly Plugin[] = [
+/** In the order in which `daybook --help` has their commands. Registered before anything else of daybook is loaded. */
+export const PLUGINS = registerPlugins([
   books,
   queue,
   alerts,
@@ -33,7 +33,7 @@ export const PLUGINS: readonly Plugin[] = [
   onboardingDemo,
   embedded,
   formats,
-];
+]);
 
 /** Runs the command line of this process. */
 export const main = (): Promise<void> => start(PLUGINS, process.argv);

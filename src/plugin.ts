@@ -37,8 +37,8 @@ export interface Plugin {
 
 const registered = new Set<Plugin>();
 
-/** Adds jobs, and fills the places of the core, once for each plugin. Throws an `Error` where a plugin needs one that is missing. */
-export function registerPlugins(plugins: readonly Plugin[]): void {
+/** Adds jobs, and fills the places of the core, once for each plugin. Returns them. Throws an `Error` where a plugin needs one that is missing. */
+export function registerPlugins(plugins: readonly Plugin[]): readonly Plugin[] {
   for (const plugin of plugins) {
     if (registered.has(plugin)) continue;
     registered.add(plugin);
@@ -50,4 +50,5 @@ export function registerPlugins(plugins: readonly Plugin[]): void {
     addedJobs.add(jobs);
     register?.();
   }
+  return plugins;
 }

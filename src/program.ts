@@ -1,8 +1,8 @@
-/** Starts the program with its plugins: registers them, keeps what is written private, and runs the command that is asked for. */
+/** Starts the program with its plugins: keeps what is written private, and runs the command that is asked for. */
 import { enableCompileCache } from 'node:module';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { registerPlugins, type Plugin } from './plugin.ts';
+import type { Plugin } from './plugin.ts';
 
 /** Everything that is written (a database, a statement, a download) is for its owner only. */
 const OWNER_ONLY = 0o077;
@@ -12,7 +12,6 @@ export async function start(plugins: readonly Plugin[], argv: readonly string[])
   process.umask(OWNER_ONLY);
   for (const stream of [process.stdout, process.stderr]) stream.on('error', dropWhenClosed);
   keepCompiledCode();
-  registerPlugins(plugins);
   const { runCommandLine } = await import('./cli/program.ts');
   const { keepHeapSmall } = await import('./cli/heap.ts');
   await runCommandLine(plugins, argv, keepHeapSmall);

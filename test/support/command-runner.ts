@@ -3,12 +3,10 @@
  * process each time. It is asked over IPC, and marks the end of each command in both streams.
  */
 import { PLUGINS } from '../../src/main.ts';
-import { registerPlugins } from '../../src/plugin.ts';
+import { runCommandLine } from '../../src/cli/program.ts';
 import { beginCoverage, endCoverage } from './coverage.ts';
 import type { CommandAsked } from './warm-commands.ts';
 
-registerPlugins(PLUGINS);
-const { runCommandLine } = await import('../../src/cli/program.ts');
 const folder = process.cwd();
 process.umask(0o077);
 process.setMaxListeners(0);

@@ -1,16 +1,13 @@
 /** What holds in each file of tests. */
 import fc from 'fast-check';
-import { registerPlugins } from '../../src/plugin.ts';
-import { PLUGINS } from '../../src/main.ts';
+// Registers the plugins before anything of daybook is loaded, as its program does.
+import '../../src/main.ts';
 import { afterAll, beforeEach, expect } from 'vitest';
 import { beginCoverage, coverageOf, endCoverage } from './coverage.ts';
 import { databases } from './kept-databases.ts';
 
 /** Properties draw from one seed, so that a failed run fails again. DAYBOOK_TEST_SEED sets another one. */
 const SEED = 2404;
-
-// Before anything of daybook is loaded, as its program does.
-registerPlugins(PLUGINS);
 
 fc.configureGlobal({ seed: Number(process.env['DAYBOOK_TEST_SEED'] ?? SEED) });
 
