@@ -1,6 +1,6 @@
 /** Says which days keep a month from being closed, and why. */
 import { shellWord } from '../ledger/text.ts';
-import { addDays, dayOf, daysFromTo, dayWindow, zoneDays } from '../ledger/business-day.ts';
+import { addDays, dayOf, dayWindow, zoneDays } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { covers, overlaps, subtractWindows } from '../ledger/window.ts';
 import { stretches, type AccountMonth, type Month } from './month.ts';

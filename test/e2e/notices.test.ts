@@ -181,7 +181,7 @@ describe('a busy day without entries', () => {
   const night = (stage: Stage, reader: LedgerReader) =>
     stage.run({ range: { from: EMPTY, to: EMPTY } }, { reader, checks: ['empty'] });
 
-  const silent = (currency: string) =>
+  const silent = (currency: string): unknown =>
     expect.stringMatching(`^SBX-M-1 ${currency} ${EMPTY}: the newest entry is unchanged since 2026-03-03`);
 
   test('is reported once, for the merchant, and is not proven; when it has entries, the notice is gone', async () => {

@@ -109,7 +109,8 @@ async function inCopy(
   const asked = { cwd: folder, env: { PATH, ...env }, maxBuffer: 64e6 };
   return promisify(execFile)(command, args, asked).then(
     ({ stdout }) => stdout,
-    ({ stdout, stderr }: { readonly stdout: string; readonly stderr: string }) => {
+    (error: unknown) => {
+      const { stdout, stderr } = error as { readonly stdout: string; readonly stderr: string };
       throw new Error(`${command} ${args.join(' ')} failed:\n${stdout}\n${stderr}`);
     },
   );

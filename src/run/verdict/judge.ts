@@ -66,21 +66,7 @@ export function judge(
     readonly together?: readonly ChangesTogether[];
   },
 ): { readonly exitCode: ExitCode; readonly reasons: readonly Reason[] } {
-  const { together = [] } = run;
-  const ofAnother = new Set(outcome.sync.filter(isOfAnotherLedger).map(({ merchantNo }) => merchantNo));
-  const common = together
-    .flatMap((one) => one.common ?? [])
-    .filter(({ merchantNo }) => !ofAnother.has(merchantNo));
-  const causes = [
-    ...common.map(reasonOfCommon),
-    ...together.flatMap(({ moved }) => moved.map(reasonOfMoved)),
-  ];
-  const isCommon = (merchantNo: string): boolean => common.some((one) => one.merchantNo === merchantNo);
-  const shared = reasonsOfShared(standing.notices);
-  const answered = outcome.sync
-    .filter(isOfAnotherLedger)
-    .map(({ merchantNo, report }) => reasonOfFailure(merchantNo, report.failure!));
-  const leading = causes.length + answered.length === 0 ? [] : [...shared, ...answered, ...causes];
+  const { leading, shared, isCommon } = leadingOf(outcome, standing, run.together ?? []);
   const reasons: Reason[] = [
     ...shared,
     ...run.failures.map(({ exitCode, message }) => ({ exitCode, what: message, todo: null })),
@@ -131,6 +117,29 @@ export function judge(
   return {
     exitCode: isUsage ? EXIT.usage : mostSevere(reasons.map(({ exitCode }) => exitCode)),
     reasons: inOrder(inZone(reasons), inZone(leading)),
+  };
+}
+
+/** What explains other reasons and stands before them: another ledger, and changes over many entries. */
+function leadingOf(
+  { sync }: Pick<StageOutcome, 'sync'>,
+  { notices }: Pick<OpenItems, 'notices'>,
+  together: readonly ChangesTogether[],
+) {
+  const another = sync.filter(isOfAnotherLedger);
+  const common = together
+    .flatMap((one) => one.common ?? [])
+    .filter((change) => another.every(({ merchantNo }) => merchantNo !== change.merchantNo));
+  const causes = [
+    ...another.map(({ merchantNo, report }) => reasonOfFailure(merchantNo, report.failure!)),
+    ...common.map(reasonOfCommon),
+    ...together.flatMap(({ moved }) => moved.map(reasonOfMoved)),
+  ];
+  const shared = reasonsOfShared(notices);
+  return {
+    leading: causes.length === 0 ? [] : [...shared, ...causes],
+    shared,
+    isCommon: (merchantNo: string): boolean => common.some((one) => one.merchantNo === merchantNo),
   };
 }
 
