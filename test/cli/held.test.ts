@@ -285,8 +285,11 @@ test('a wrong request is told what to write', async () => {
   const accept = (...args: string[]) => daybook(['amendments', 'accept', ...args], at('2026-03-05T03:00'));
   await firstNight();
   const nothing = await accept('--merchant', 'M1', '--note', 'x');
-  expect([nothing.code, nothing.stderr]).toEqual([2, expect.stringContaining('no held entry there waits')]);
-  expect((await accept('--note', 'x')).stderr).toContain('no held entry there waits');
+  expect([nothing.code, nothing.stderr]).toEqual([
+    2,
+    expect.stringContaining('no held entry and no silent account there waits'),
+  ]);
+  expect((await accept('--note', 'x')).stderr).toContain('no held entry and no silent account there waits');
   expect((await accept('--merchant', 'M1', '--note', ' ')).stderr).toContain('--note is empty');
   expect((await accept('--merchant', 'M1')).stderr).toContain('--note');
   const help = await daybook(['amendments', 'accept', '--help'], at('2026-03-05T03:00'));

@@ -356,14 +356,15 @@ describe('a long run', () => {
     expect(await rangesOf(stage)).toEqual([]);
   });
 
-  test('reads the span of a break that a slice found again with each later slice', async () => {
+  test('reads the span of a break that a slice found again with two later slices, and then weekly', async () => {
     const stage = await open();
     const entries = stage.sandbox.entriesOf(MERCHANT.merchantNo);
     const gone = entries.find(({ busiDate }) => busiDate.startsWith('2025-12-10'))!;
     stage.sandbox.takeOut(MERCHANT.merchantNo, gone.batchNo);
     const { healingReads, exitCode } = await stage.run({ range: LONG });
     expect(exitCode).toBe(3);
-    expect(healingReads).toHaveLength(SLICES.length);
+    expect(SLICES.length).toBeGreaterThan(2);
+    expect(healingReads).toHaveLength(2);
     for (const { window } of healingReads)
       expect(window.beginMs <= gone.bookedMs && window.endMs >= gone.bookedMs).toBe(true);
   });

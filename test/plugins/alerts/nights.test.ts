@@ -63,7 +63,7 @@ const settings = () => ({
   },
 });
 const open = async (change: Partial<ScenarioInput> = {}): Promise<void> => {
-  stage = await openStage({ scenario: scenario({ entriesPerDay: 20, ...change }), settings: settings() });
+  stage = await openStage({ scenario: scenario({ entriesPerDay: 8, ...change }), settings: settings() });
 };
 const dbOf = () => stage.app.database.db;
 const targetKeys = () => targetsOf(stage.app.settings).map(({ key }) => key);

@@ -137,7 +137,7 @@ test('a later revision says what it took the place of, and what changed', async 
     'after | 09:00:00 | B1 | FEE | 1,234,567.50 | -0.50',
     'went | 09:00:00 | B8 | PAY',
     'came | 09:00:00 | B9 | PAY',
-    'And 7 more; `daybook statements diff` shows them all.',
+    'And 7 more; `daybook statements diff DAY` shows them all.',
   ])
     expect(reported).toContain(line);
   expect(await text({ rows: [], more: 0 })).toContain('No entry changed');
