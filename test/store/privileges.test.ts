@@ -235,6 +235,36 @@ it.each(['daybook_job', 'daybook_inbox', 'daybook_prune'])(
   },
 );
 
+it.each(['daybook_job', 'daybook_inbox', 'daybook_prune'])(
+  'what %s adds in another’s name has the login that added it, which nobody chooses',
+  async (role) => {
+    const db = await of(role);
+    const [{ login } = { login: '' }] = await rowsOf(db)<{ login: string }>`SELECT session_user AS login`;
+    expect(login).toMatch(/^test_/);
+    const stored = await db
+      .insertInto('audit_event')
+      .values({ ...EVENT, by_whom: 'eve', at: LONG_AGO })
+      .returning(['by_whom', 'login'])
+      .executeTakeFirstOrThrow();
+    expect(stored).toEqual({ by_whom: 'eve', login });
+    for (const statement of [
+      `INSERT INTO audit_event (at, by_whom, command, subject, login) VALUES (now(), 'a', 'b', 'c', 'other')`,
+      `UPDATE audit_event SET login = 'other'`,
+      `SET SESSION AUTHORIZATION ${new URL(url).username}`,
+    ])
+      await expect(sql.raw(statement).execute(db), statement).rejects.toMatchObject(forbidden);
+  },
+);
+
+it('not even the owner of the table chooses the login', async () => {
+  const { login } = await owner.db
+    .insertInto('audit_event')
+    .values({ ...EVENT, at: LONG_AGO, login: 'other' })
+    .returning('login')
+    .executeTakeFirstOrThrow();
+  expect(login).toMatch(/^test_/);
+});
+
 it('the owner of the table says when: a rehearsal of a night in the past is recorded in that night', async () => {
   expect((await added(owner.db)).at).toEqual(LONG_AGO);
 });
