@@ -84,6 +84,7 @@ describe('settings that are accepted', () => {
         ...{ tolerances: new Map(), approvalAbove: new Map(), closeNeedsMatch: false },
       },
       closeApproval: 'none',
+      cookieKeys: [],
       statementFormats: ['csv'],
       schedule: {
         nightly: '30 1 * * *',
@@ -246,6 +247,7 @@ describe('settings that are accepted', () => {
         approvalAbove: new Map([['USD', '10000']]),
       },
       closeApproval: 'none',
+      cookieKeys: [],
       statementFormats: ['csv'],
       schedule: { nightly: '0 3 * * *', resweep: '0 12 * * 1', reference: '0 4 * * *', zone: 'UTC' },
       workers: 'queue',

@@ -59,10 +59,10 @@ async function started(given: Env): Promise<Printed & { readonly stop: () => Pro
   };
   onTestFinished(stop);
   const first = await vi.waitFor(
-    () =>
-      printed.includes('\n')
-        ? (JSON.parse(printed.split('\n')[0]!) as Printed)
-        : expect.fail(serving.reported()),
+    () => {
+      const document = /^\{\n[^]*?^\}$/m.exec(printed)?.[0] ?? expect.fail(serving.reported());
+      return JSON.parse(document) as Printed;
+    },
     { timeout: 30_000 },
   );
   return { ...first, stop };
