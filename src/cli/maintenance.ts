@@ -187,7 +187,7 @@ export function auditCommand(command: Command): void {
       const listed = listTable(rows, {
         at: (row) => times.at(row.at),
         by: (row) => row.by_whom,
-        // Who is named in `by` is the word of the login, which is told where it was not the same each time.
+        // Who is named in `by` is the word of the login, which is shown where it was not the same each time.
         ...(isOfSeveral(rows.map(({ login }) => login)) && { login: (row: AuditRow) => row.login }),
         did: (row) => row.command,
         '~with': (row) => row.subject,

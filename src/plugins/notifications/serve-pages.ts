@@ -7,7 +7,7 @@ import { createReadiness } from '../../web/readiness.ts';
 import { aborted, closeWithin, DRAIN_MS_MAX, type ServeApp, type Serving } from './serve.ts';
 
 /** What pages alone stand on is missing. */
-export class PagesUnset extends ExpectedError {
+class PagesUnset extends ExpectedError {
   override readonly name = 'PagesUnset';
   readonly exitCode = EXIT.usage;
 }
