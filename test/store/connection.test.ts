@@ -109,6 +109,7 @@ describe('a PostgreSQL server', () => {
       '0069_statement_mail',
       '0071_entries_by_number',
       '0072_books',
+      '0080_audit_login',
     ]);
     await assertMigrated(empty.db);
     await empty.close();

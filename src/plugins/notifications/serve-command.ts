@@ -89,10 +89,11 @@ async function pagesAlone(self: Command): Promise<void> {
   const given = offlineSettings(self);
   const { assertPagesAlone, servePages } = await import('./serve-pages.ts');
   assertPagesAlone(given);
-  // Where they are given, for other processes, they derive the keys of cookies and nothing else.
+  // Where they are given, for other processes, they derive the keys of cookies and nothing else. The embedded database has no other
+  // process: what people ask on the pages is done here, with the tokens of their merchants.
   const settings = {
     ...given,
-    secretKeys: [],
+    secretKeys: given.databaseUrl === null ? given.secretKeys : [],
     cookieKeys: given.cookieKeys.length > 0 ? given.cookieKeys : given.secretKeys,
   };
   const log = createLog(settings.logLevel, { answers: false });
