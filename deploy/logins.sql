@@ -7,8 +7,8 @@ WITH login AS (
   ('daybook_migrate_login', 'daybook_migrate'),
   ('daybook_job_login', 'daybook_job'), ('daybook_job_login', 'daybook_inbox'),
   ('daybook_serve_login', 'daybook_inbox'),
-  ('daybook_pages_login', 'daybook_inbox'), ('daybook_pages_login', 'daybook_read_only'),
-  ('daybook_pages_login', 'daybook_pages'),
+  ('daybook_pages_login', 'daybook_pages'), ('daybook_pages_login', 'daybook_sessions'),
+  ('daybook_pages_login', 'daybook_read_only'),
   ('daybook_prune_login', 'daybook_prune'),
   ('daybook_read_only_login', 'daybook_read_only')
 ), step (nth, statement) AS (

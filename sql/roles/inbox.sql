@@ -12,8 +12,6 @@ GRANT SELECT, INSERT (at, by_whom, command, subject, note) ON audit_event TO day
 GRANT SELECT, INSERT ON secret_key_check TO daybook_inbox;
 -- Posts to paths that daybook never published are deleted again.
 GRANT SELECT, INSERT, UPDATE, DELETE ON notification TO daybook_inbox;
--- Who is logged in at the pages of `serve`.
-GRANT SELECT, INSERT, DELETE, UPDATE (ends_at) ON page_session TO daybook_inbox;
 -- Alerts that `serve` raises and sends. Of runs it reads only when each merchant was last read successfully.
 GRANT SELECT, INSERT, UPDATE, DELETE ON alert, alert_delivery, alert_condition TO daybook_inbox;
 GRANT SELECT (nights_checked_at, runs_checked_at), UPDATE (nights_checked_at, runs_checked_at) ON installation TO daybook_inbox;

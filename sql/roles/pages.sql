@@ -1,5 +1,7 @@
--- What the pages that `serve` shows (DAYBOOK_PAGES_LISTEN) need in addition to daybook_inbox and daybook_read_only: to take, comment,
--- resolve and reopen a break, to acknowledge an unreadable entry, and to close a month. Its login has all three roles. Run after each migration, as an administrator.
+-- What the pages that `serve` shows (DAYBOOK_PAGES_LISTEN) need in addition to daybook_sessions and daybook_read_only: to take, comment,
+-- resolve and reopen a break, to acknowledge an unreadable entry, and to close a month. The login of `serve --pages` has these three roles, and
+-- reads no token, application, beneficiary or pushed result; that of a `serve` which also takes results in has daybook_inbox, too. Run after
+-- each migration, as an administrator.
 DO $$ BEGIN
   IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'daybook_pages') THEN CREATE ROLE daybook_pages NOLOGIN; END IF;
 END $$;
@@ -10,8 +12,11 @@ GRANT SELECT (raw), UPDATE (acknowledged_at, note) ON quarantined_entry TO daybo
 -- A person's action on a break changes its state. The day becomes due, so that a run reports it.
 GRANT UPDATE (status, note, closed_at) ON continuity_break TO daybook_pages;
 GRANT UPDATE (publish_due) ON account_day TO daybook_pages;
--- To whom a break is assigned, and until when.
-GRANT INSERT (assigned_to, due_on) ON audit_event TO daybook_pages;
+-- Audit events are added and never changed; of an assignment also to whom, and until when.
+REVOKE INSERT ON audit_event FROM daybook_pages;
+GRANT INSERT (at, by_whom, command, subject, note, assigned_to, due_on) ON audit_event TO daybook_pages;
+-- The names of merchants and accounts.
+GRANT INSERT, UPDATE ON account_name TO daybook_pages;
 -- What a person asks to be read or published again is filed, and cancelled while nothing has begun it.
 GRANT INSERT (kind, number, merchant_no, from_day, to_day, state, requested_at, figures), UPDATE (state, finished_at, from_day, to_day) ON task TO daybook_pages;
 GRANT USAGE ON SEQUENCE repeat_number TO daybook_pages;

@@ -17,8 +17,8 @@ export function healthUrl(
   commandLine: readonly string[],
 ): string | null {
   if (!LISTENING.some((command) => commandLine.includes(command))) return null;
-  const listen =
-    env['DAYBOOK_HEALTH_LISTEN'] ?? (commandLine.includes('serve') ? env['DAYBOOK_LISTEN'] : undefined);
+  const receives = commandLine.includes('serve') && !commandLine.includes('--pages');
+  const listen = env['DAYBOOK_HEALTH_LISTEN'] ?? (receives ? env['DAYBOOK_LISTEN'] : undefined);
   const port = /:(\d+)$/.exec(listen ?? '')?.[1];
   if (listen === undefined || port === undefined) return null;
   const host = listen.slice(0, -port.length - 1);

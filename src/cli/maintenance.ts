@@ -9,7 +9,7 @@ import { clockOf, openPlatform } from '../run/app.ts';
 import { examine, examinedExitCode, finding, type Finding } from '../run/doctor.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
 import type { Settings, SettingsWithoutPlatform } from '../settings/settings.ts';
-import { listAuditEvents, recordAuditEvent } from '../store/audit.ts';
+import { type AuditRow, listAuditEvents, recordAuditEvent } from '../store/audit.ts';
 import { openDatabase } from '../store/engine/connection.ts';
 import type { Database } from '../store/engine/database.ts';
 import { assertMigrated, laterMigrations, migrate } from '../store/engine/migrations.ts';
@@ -188,20 +188,24 @@ export function auditCommand(command: Command): void {
       const listed = listTable(rows, {
         at: (row) => times.at(row.at),
         by: (row) => row.by_whom,
+        // Who is named in `by` is the word of the login, which is shown where it was not the same each time.
+        ...(isOfSeveral(rows.map(({ login }) => login)) && { login: (row: AuditRow) => row.login }),
         did: (row) => row.command,
         '~with': (row) => row.subject,
         '~note': (row) => noteText(row.note, closeOf.get(closeName(row.subject, row.at))),
       });
       const cut = rows.length === AUDIT_ROWS_MAX && `only the newest ${AUDIT_ROWS_MAX} are shown`;
       return {
-        document: rows.map(({ at, by_whom: by, command, subject, note }) => ({
-          ...{ at, by, command, subject, note },
+        document: rows.map(({ at, by_whom: by, login, command, subject, note }) => ({
+          ...{ at, by, login, command, subject, note },
         })),
         text: rows.length === 0 ? 'nothing on record yet' : lines(listed, times.note, cut),
       };
     }),
   );
 }
+
+const isOfSeveral = (logins: readonly (string | null)[]): boolean => new Set(logins).size > 1;
 
 const closeName = (subject: string, at: Date): string => `${subject} ${at.getTime()}`;
 

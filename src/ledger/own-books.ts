@@ -225,3 +225,11 @@ export interface Decided {
 export interface ListedMatch extends DecidedMatch {
   readonly entries: readonly Pick<MatchEntry, 'side' | 'number' | 'book' | 'day' | 'amount'>[];
 }
+
+/**
+ * The variables of the environment that a mapping may name as the address of the database of a book. No other: a mapping could send
+ * what is in another variable to a server of its own choice.
+ */
+export const BOOK_CONNECTION = /^DAYBOOK_BOOKS_[A-Z0-9_]+_URL$/;
+export const BOOK_CONNECTION_RULE =
+  'names a variable of the environment that begins with DAYBOOK_BOOKS_ and ends with _URL, like DAYBOOK_BOOKS_ERP_URL';

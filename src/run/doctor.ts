@@ -162,7 +162,7 @@ function serverFound({ databaseUrl }: Settings): string {
   const protection = databaseUrl === null ? 'local' : protectionOf(databaseUrl);
   if (protection === 'plain') return 'PostgreSQL, connected WITHOUT TLS, as DAYBOOK_ALLOW_INSECURE allows';
   if (protection === 'unverified') {
-    return 'PostgreSQL, its certificate NOT checked, as sslmode in DATABASE_URL says; verify-full checks it';
+    return 'PostgreSQL, its certificate NOT checked, as DAYBOOK_ALLOW_INSECURE allows; sslmode=verify-full in DATABASE_URL checks it';
   }
   return 'PostgreSQL';
 }

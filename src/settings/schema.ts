@@ -122,6 +122,11 @@ export const settingsSchema = z.strictObject({
       .secretKeys()
       .default([])
       .meta(secret("k1: and the output of 'openssl rand -base64 32'")),
+    /** Signs the cookies of the pages: the first key signs, all are believed. Without it, keys derived from `secretKeys`. */
+    cookieKeys: credential
+      .secretKeys()
+      .default([])
+      .meta(secret("k1: and the output of 'openssl rand -base64 32'")),
     signingKey: credential
       .signingKey()
       .optional()

@@ -102,7 +102,14 @@ export type FileRules = Pick<
 export const AS_GIVEN = [
   ...(['settleDelayS', 'merchantsAtOnce', 'resweepDays', 'resweepDaysMax', 'lateSweepDays'] as const),
   ...(['clockToleranceS', 'checks', 'secretKeys', 'statementFormats', 'workers', 'listen'] as const),
-  ...(['referenceCountries', 'allowInsecure', 'metricsMerchants', 'trustedProxies', 'logLevel'] as const),
+  ...([
+    'cookieKeys',
+    'referenceCountries',
+    'allowInsecure',
+    'metricsMerchants',
+    'trustedProxies',
+    'logLevel',
+  ] as const),
   ...(['closeApproval', 'bankCurrencies'] as const),
 ];
 

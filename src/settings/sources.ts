@@ -5,6 +5,7 @@
 import { createRequire } from 'node:module';
 import type * as Yaml from 'yaml';
 import { chmodText, isTooOpen, modeText } from '../host/files.ts';
+import { BOOK_CONNECTION } from '../ledger/own-books.ts';
 import { didYouMean, type SettingsProblem } from './problem.ts';
 import { type RawSettings, SETTING_PLACES, type SettingPlace } from './schema.ts';
 
@@ -14,7 +15,7 @@ const loadYaml = (): typeof Yaml => createRequire(import.meta.url)('yaml') as ty
 export interface SettingsSource {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly readFile: (path: string) => string;
-  /** Mode of a file, to check that others cannot read it. Without this function nothing is checked. */
+  /** Mode of a file with its type, to check that others cannot read it. Without this function nothing is checked. */
   readonly modeOf?: (path: string) => number;
   /** Whether a package is installed, for settings that need one of their own. Without this function nothing is checked. */
   readonly isInstalled?: (name: string) => boolean;
@@ -93,6 +94,18 @@ function openProblems(path: string, mode: number, content: Mapping): SettingsPro
   return [{ key: path, problem, example: chmodText(path, 'group').replace(' -R', '') }];
 }
 
+/** Where Docker and Kubernetes mount secrets: there the mode says nothing, as no one else is inside of the container. */
+const SECRET_MOUNTS = ['/run/secrets/', '/var/run/secrets/'];
+const isRegularFile = (mode: number): boolean => (mode & 0o170_000) === 0o100_000;
+
+/** The problem of a file that is a secret and that others may read, or null. */
+function openSecretProblem(name: string, path: string, mode: number): SettingsProblem | null {
+  const isMounted = SECRET_MOUNTS.some((folder) => path.startsWith(folder)) && !path.includes('/../');
+  if (isMounted || !isRegularFile(mode) || !isTooOpen(mode, 'group')) return null;
+  const problem = `names a secret that others may open (mode ${modeText(mode)})`;
+  return { key: name, problem, example: chmodText(path, 'group').replace(' -R', '') };
+}
+
 /** Whether the file has a secret in this setting: in a URL its password, in headers a text that is no placeholder. */
 function holdsSecret({ section, key, secret }: SettingPlace, content: Mapping): boolean {
   const values = content[section];
@@ -139,8 +152,9 @@ export function readEnvironment(source: SettingsSource, raw: RawSettings): Setti
     place.secret ? [place.environmentName, fileNameOf(place)] : [place.environmentName],
   );
   const known = [...names, CONFIG_NAME];
+  const isOther = (name: string): boolean => otherNames.includes(name) || BOOK_CONNECTION.test(name);
   const unknown = Object.keys(env)
-    .filter((name) => OUR_PREFIX.test(name) && !known.includes(name) && !otherNames.includes(name))
+    .filter((name) => OUR_PREFIX.test(name) && !known.includes(name) && !isOther(name))
     .map((name) => {
       const meant = didYouMean(name, known);
       return {
@@ -165,7 +179,10 @@ interface Given {
  * The value of a setting in the environment: the variable's own, or for a secret the text of a file; both are an
  * error.
  */
-function givenFor(place: SettingPlace, { env, readFile }: SettingsSource): Given | SettingsProblem | null {
+function givenFor(
+  place: SettingPlace,
+  { env, readFile, modeOf }: SettingsSource,
+): Given | SettingsProblem | null {
   const value = env[place.environmentName] ?? '';
   const name = fileNameOf(place);
   const path = place.secret ? (env[name] ?? '') : '';
@@ -180,7 +197,9 @@ function givenFor(place: SettingPlace, { env, readFile }: SettingsSource): Given
   try {
     // A file usually ends with a line end that is not part of the secret.
     const text = readFile(path).replace(/(?:\r?\n)+$/, '');
-    return text === '' ? { key: name, problem: 'names an empty file', example } : { name, value: text };
+    if (text === '') return { key: name, problem: 'names an empty file', example };
+    const open = modeOf === undefined ? null : openSecretProblem(name, path, modeOf(path));
+    return open ?? { name, value: text };
   } catch (error) {
     return { key: name, problem: `names a file that cannot be read (${codeOf(error)})`, example };
   }

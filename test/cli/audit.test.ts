@@ -2,6 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
+import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createInbox } from '../../src/plugins/notifications/inbox.ts';
 import { processNotifications } from '../../src/plugins/notifications/process.ts';
@@ -86,6 +87,26 @@ it('revealing and resolving a result is recorded with the name given or the syst
   ]);
   expect((await daybook(['audit'], env)).stdout).toMatch(/Ada +notifications resolve +2 +case 4711/);
 }, 120_000);
+
+it('which login of the database a name comes from is told, and shown where there were several', async () => {
+  const own = new URL(database.url).username;
+  const logins = async () => JSON.parse((await daybook(['audit', '--json'], env)).stdout) as object[];
+  expect((await daybook(['audit'], env)).stdout).not.toMatch(/^at +by +login/m);
+  const login = `audit_${new URL(database.url).pathname.slice(1, 40)}`;
+  await sql.raw(`CREATE ROLE ${login} LOGIN; GRANT INSERT ON audit_event TO ${login}`).execute(database.db);
+  await database.db.transaction().execute(async (trx) => {
+    await sql.raw(`SET LOCAL SESSION AUTHORIZATION ${login}`).execute(trx);
+    await sql`INSERT INTO audit_event (at, by_whom, command, subject) VALUES (now(), 'Ada', 'made up', 'x')`.execute(
+      trx,
+    );
+  });
+  expect((await daybook(['audit'], env)).stdout).toMatch(new RegExp(`Ada +${login} +made up`));
+  const told = await logins();
+  expect(told).toContainEqual(expect.objectContaining({ by: 'Ada', command: 'made up', login }));
+  expect(told).toContainEqual(expect.objectContaining({ by: 'Ada', login: own }));
+  await database.db.deleteFrom('audit_event').where('login', '=', login).execute();
+  await sql.raw(`DROP OWNED BY ${login}; DROP ROLE ${login}`).execute(database.db);
+});
 
 it('closing an unreadable entry is recorded with the person', async () => {
   await database.db

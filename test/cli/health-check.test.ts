@@ -18,6 +18,7 @@ it('asks the address the process listens on, or loopback if it listens on all', 
 
 it('counts a process without a server as alive while it runs', async () => {
   expect(healthUrl({ DAYBOOK_LISTEN: '0.0.0.0:8080' }, SCHEDULE)).toBeNull();
+  expect(healthUrl({ DAYBOOK_LISTEN: '0.0.0.0:8080' }, [...SERVE, '--pages'])).toBeNull();
   expect(healthUrl({ DAYBOOK_HEALTH_LISTEN: '127.0.0.1:9000' }, RUN)).toBeNull();
   expect(await isHealthy(null)).toBe(true);
 });

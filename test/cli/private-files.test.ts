@@ -29,6 +29,20 @@ test('a settings file with secrets in it is refused while others may open it', a
   expect(await daybook(['merchants', 'list', '--config', path], env)).toMatchObject({ code: 0 });
 });
 
+test('a file that a variable names as a secret is refused while others may open it', async () => {
+  const path = join(folder, 'token');
+  await writeFile(path, 'made-up-token-1\n', { mode: 0o644 });
+  const env = { ...envOf(stage), PLATFORM_MERCHANT_NO: 'M1', PLATFORM_TOKEN: '', PLATFORM_TOKEN_FILE: path };
+  const refused = await daybook(['merchants', 'list'], env);
+  expect(refused).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/PLATFORM_TOKEN_FILE names a secret that others may open[^]*chmod g-w,o= /),
+  });
+  expect(refused.stderr).not.toContain('made-up-token-1');
+  await chmod(path, 0o640);
+  expect(await daybook(['merchants', 'list'], env)).toMatchObject({ code: 0 });
+});
+
 test('a download follows no planted link, and is readable for its owner only', async () => {
   await stage.run();
   const [row] = await stage.app.database.db

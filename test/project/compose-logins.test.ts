@@ -105,7 +105,11 @@ describe.runIf(hasPsql)('the logins of compose.yaml', () => {
     expect(rows).toEqual([
       { name: 'daybook_job_login', roles: 'daybook_inbox daybook_job', isMore: false },
       { name: 'daybook_migrate_login', roles: 'daybook_migrate', isMore: false },
-      { name: 'daybook_pages_login', roles: 'daybook_inbox daybook_pages daybook_read_only', isMore: false },
+      {
+        name: 'daybook_pages_login',
+        roles: 'daybook_pages daybook_read_only daybook_sessions',
+        isMore: false,
+      },
       { name: 'daybook_prune_login', roles: 'daybook_prune', isMore: false },
       { name: 'daybook_read_only_login', roles: 'daybook_read_only', isMore: false },
       { name: 'daybook_serve_login', roles: 'daybook_inbox', isMore: false },
@@ -132,22 +136,23 @@ describe.runIf(hasPsql)('the logins of compose.yaml', () => {
       ['serve', '/readyz'],
       ['pages', '/status'],
     ] as const) {
+      const isPages = login === 'pages';
       let printed = '';
-      const serving = startDaybook(['serve'], {
+      const serving = startDaybook(services[login]!.command, {
         ...envOf(stage),
         DATABASE_URL: urlOf(login),
-        DAYBOOK_SECRET_KEYS: KEYS,
         DAYBOOK_WORKERS: 'queue',
-        DAYBOOK_LISTEN: '127.0.0.1:0',
-        ...(login === 'pages' && { DAYBOOK_PAGES_LISTEN: '127.0.0.1:0' }),
+        ...(isPages
+          ? { DAYBOOK_COOKIE_KEYS: KEYS, DAYBOOK_PAGES_LISTEN: '127.0.0.1:0' }
+          : { DAYBOOK_SECRET_KEYS: KEYS, DAYBOOK_LISTEN: '127.0.0.1:0' }),
       });
       serving.child.stdout!.on('data', (text: string) => (printed += text));
-      const address = login === 'pages' ? /pages: (\S+)/ : /(http:\/\/127\.0\.0\.1:\d+)/;
+      const address = isPages ? /pages: (\S+)/ : /(http:\/\/127\.0\.0\.1:\d+)/;
       const url = await vi.waitFor(() => address.exec(printed)?.[1] ?? expect.fail(serving.reported()), {
         timeout: 30_000,
       });
       const browser = new Browser(new URL(url).origin);
-      if (login === 'pages') expect((await browser.get(url)).status).toBe(303);
+      if (isPages) expect((await browser.get(url)).status).toBe(303);
       const response = await browser.get(path);
       expect([login, response.status, await response.text()]).toEqual([login, 200, expect.anything()]);
       serving.child.kill('SIGTERM');

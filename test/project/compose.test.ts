@@ -7,6 +7,8 @@ import { expect, test } from 'vitest';
 import {
   deployed,
   documentsOf,
+  knownBy,
+  KNOWS,
   PAGES_FOR_ALL,
   peopleOfPages,
   PINNED,
@@ -97,8 +99,14 @@ test('with the settings of the example, each process starts', () => {
       statementsUrl: 's3://statements/daybook',
       allowInsecure: ['database', 'statements'],
       healthListen: { host: '0.0.0.0', port: 8081 },
-      secretKeys: [{ id: 'k1' }],
     });
+  }
+});
+
+test('no process has a login or a key that its work does not need: the pages have none that decrypts', () => {
+  for (const [name, { environment = {} }] of own) {
+    const login = /^\/run\/secrets\/(\w+)_database_url$/.exec(environment['DATABASE_URL_FILE']!)![1]!;
+    expect([name, knownBy(login, environment)]).toEqual([name, KNOWS[name]]);
   }
 });
 
@@ -120,7 +128,10 @@ test('what the platform posts to shows no pages, and the pages are nothing that 
   const given = { ...valuesIn(deployed('settings.example.env')), ...PAGES_FOR_ALL };
   const serving = own.filter(([, { command }]) => command?.[0] === 'serve');
   expect(
-    serving.map(([name, { environment }]) => [name, servingOf(settingsFrom({ ...given, ...environment }))]),
+    serving.map(([name, { command = [], environment }]) => [
+      name,
+      servingOf(command, settingsFrom({ ...given, ...environment })),
+    ]),
   ).toEqual([
     ['serve', { receives: true, shows: false }],
     ['pages', { receives: false, shows: true }],

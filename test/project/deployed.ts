@@ -56,6 +56,7 @@ const PASSWORD = `scrypt:15:8:3:${bytesOf('salt').subarray(16).toString('base64u
 const MADE_UP: Readonly<Record<string, string>> = {
   database_url: 'postgres://daybook:made-up@database/daybook',
   secret_keys: `k1:${bytesOf('made up').toString('base64')}`,
+  cookie_keys: `c1:${bytesOf('made up, too').toString('base64')}`,
   access_users: JSON.stringify({ ada: PASSWORD, vera: PASSWORD }),
 };
 
@@ -79,11 +80,33 @@ export const PINNED = /@sha256:[0-9a-f]{64}$/;
 /** Settings as somebody could add them to settings.env for the pages, which every process reads. */
 export const PAGES_FOR_ALL = { DAYBOOK_PAGES_LISTEN: '127.0.0.1:8091' } as const;
 
-/** Whether posts of the platform reach a process with these settings, and whether it shows pages. */
-export const servingOf = ({ listen, pagesListen }: Settings) => ({
-  receives: !isLoopback(listen.host),
+/** Whether posts of the platform reach `serve` with these arguments and settings, and whether it shows pages. */
+export const servingOf = (args: readonly string[], { listen, pagesListen }: Settings) => ({
+  receives: !args.includes('--pages') && !isLoopback(listen.host),
   shows: pagesListen !== null,
 });
+
+/** What a process gets to know, by its name: which login of the database, and which keys. */
+export const KNOWS: Readonly<Record<string, readonly string[]>> = {
+  migrate: ['migrate'],
+  schedule: ['job', 'secretKeys', 's3'],
+  nightly: ['job', 'secretKeys', 's3'],
+  worker: ['job', 'secretKeys', 's3'],
+  serve: ['serve', 'secretKeys'],
+  pages: ['pages', 'cookieKeys', 's3', 'people'],
+  prune: ['prune'],
+};
+const KNOWN_BY: Readonly<Record<string, string>> = {
+  DAYBOOK_SECRET_KEYS_FILE: 'secretKeys',
+  DAYBOOK_COOKIE_KEYS_FILE: 'cookieKeys',
+  AWS_SHARED_CREDENTIALS_FILE: 's3',
+  DAYBOOK_ACCESS_USERS_FILE: 'people',
+};
+/** The same of a process whose environment has these variables and whose login of the database is that one. */
+export const knownBy = (login: string, env: Readonly<Record<string, string>>): string[] => [
+  login,
+  ...Object.entries(KNOWN_BY).flatMap(([name, what]) => (env[name] === undefined ? [] : [what])),
+];
 
 /** Who may do what at the pages of a process with these settings. Throws where pages could be reached without a login. */
 export function peopleOfPages(settings: Settings): unknown {

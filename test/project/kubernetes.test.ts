@@ -4,7 +4,7 @@
  * @module-tag long
  */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Deployment } from 'kubernetes-models/apps/v1/Deployment';
@@ -21,6 +21,8 @@ import {
   deployed,
   deployedIn,
   documentsOf,
+  knownBy,
+  KNOWS,
   PAGES_FOR_ALL,
   peopleOfPages,
   servingOf,
@@ -49,7 +51,7 @@ interface Container {
 interface Pod {
   readonly containers: readonly Container[];
   readonly terminationGracePeriodSeconds: number;
-  readonly volumes: readonly { readonly name: string }[];
+  readonly volumes: readonly { readonly name: string; readonly secret?: { readonly secretName: string } }[];
 }
 interface Rule {
   readonly action: string;
@@ -161,6 +163,35 @@ test.each(pods)(
   },
 );
 
+/** The login of the database in each Secret, as docs/operations.md makes them. */
+const LOGIN_IN: Readonly<Record<string, string>> = {
+  'daybook-migrate': 'migrate',
+  'daybook-job': 'job',
+  'daybook-inbox': 'serve',
+  'daybook-pages': 'pages',
+};
+
+test.each(pods)(
+  '%s has one Secret, with no login and no key that its work does not need',
+  (name, { containers, volumes }) => {
+    const secrets = volumes.flatMap(({ secret }) => (secret === undefined ? [] : [secret.secretName]));
+    expect(secrets).toHaveLength(1);
+    const given = Object.fromEntries(containers[0]!.env.map((one) => [one.name, one.value]));
+    expect(knownBy(LOGIN_IN[secrets[0]!]!, given)).toEqual(KNOWS[name.replace(/.*daybook-/, '')]);
+    // What operations.md has the reader put into the Secret is what the pod reads, and no more.
+    const made = new RegExp(`create secret generic ${secrets[0]!} (.*)`).exec(
+      readFileSync('docs/operations.md', 'utf8'),
+    )![1]!;
+    const keys = [...made.matchAll(/--from-file=(?:(\w+)=)?secrets\/(\w+)/g)].map(
+      ([, key, file]) => key ?? file!,
+    );
+    const read = Object.values(given).flatMap(
+      (value) => /^\/run\/secrets\/daybook\/(\w+)$/.exec(value)?.[1] ?? [],
+    );
+    expect(keys.sort()).toEqual(read.sort());
+  },
+);
+
 test('the pages ask for a login, and a Service leads to their port and to nothing else', () => {
   const [container] = pods.find(([name]) => name === 'Deployment daybook-pages')![1].containers;
   const given = Object.fromEntries(container!.env.map(({ name, value }) => [name, value]));
@@ -173,7 +204,6 @@ test('the pages ask for a login, and a Service leads to their port and to nothin
     },
     port: 8090,
   });
-  expect(settings.listen.host).toBe('127.0.0.1');
   expect(container!.ports).toContainEqual({ name: 'http', containerPort: 8090 });
   const service = manifests.find((one) => nameOf(one) === 'Service daybook-pages')!;
   expect(service.spec).toMatchObject({ ports: [{ targetPort: 'http' }] });
@@ -183,10 +213,10 @@ test('what the platform posts to shows no pages, and the pages are nothing that 
   const serving = pods.flatMap(([name, { containers }]) =>
     containers
       .filter(({ args }) => args[0] === 'serve')
-      .map(({ env }) => {
+      .map(({ args, env }) => {
         const given = Object.fromEntries(env.map((one) => [one.name, one.value]));
         const shared = { ...valuesIn(deployed('settings.example.env')), ...PAGES_FOR_ALL };
-        return [name, servingOf(settingsFrom({ ...shared, ...given }))] as const;
+        return [name, servingOf(args, settingsFrom({ ...shared, ...given }))] as const;
       }),
   );
   expect(Object.fromEntries(serving)).toEqual({

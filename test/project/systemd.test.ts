@@ -8,6 +8,8 @@ import type { Settings } from '../../src/settings/settings.ts';
 import {
   deployed,
   deployedIn,
+  knownBy,
+  KNOWS,
   PAGES_FOR_ALL,
   peopleOfPages,
   settingsFrom,
@@ -81,7 +83,7 @@ test('the pages ask for a login, and no two units listen at the same port', () =
   });
   const listening = services.flatMap((path) => {
     const { listen, pagesListen, healthListen } = settingsOf(path);
-    const own = path.includes('serve') || path.includes('pages') ? [listen, pagesListen] : [];
+    const own = path.includes('serve') ? [listen] : path.includes('pages') ? [pagesListen] : [];
     return [...own, healthListen].flatMap((one) => (one === null || one.port === 0 ? [] : [one.port]));
   });
   expect(listening.length).toBe(new Set(listening).size);
@@ -91,7 +93,7 @@ test('what the platform posts to shows no pages, whatever settings.env has, and 
   // A file of the environment counts for more than the unit's own lines, and what is unset for more than both.
   expect(valuesOf('systemd/daybook-serve.service', 'UnsetEnvironment')).toEqual(Object.keys(PAGES_FOR_ALL));
   expect(settingsOf('systemd/daybook-serve.service').pagesListen).toBeNull();
-  expect(settingsOf('systemd/daybook-pages.service').listen).toEqual({ host: '127.0.0.1', port: 0 });
+  expect(valuesOf('systemd/daybook-pages.service', 'ExecStart')).toEqual([`${PROGRAM} serve --pages`]);
 });
 
 test.each(services)('%s: its command, settings and secrets exist', (path) => {
@@ -109,6 +111,13 @@ test.each(services)('%s: its command, settings and secrets exist', (path) => {
   const credentials = valuesOf(path, 'LoadCredential').map((one) => one.split(':'));
   expect(credentials).toEqual(secrets.map((name) => [name, `/etc/daybook/secrets/${name}`]));
   expect(secrets.length).toBeGreaterThan(0);
+});
+
+test.each(services)('%s has no login and no key that its work does not need', (path) => {
+  const given = Object.fromEntries(environmentOf(path).map((one) => one.split('=') as [string, string]));
+  const login = /^%d\/(\w+)_database_url$/.exec(given['DATABASE_URL_FILE']!)![1]!;
+  const name = /daybook-(\w+)/.exec(path)![1]!;
+  expect(knownBy(login, given)).toEqual(KNOWS[name]);
 });
 
 test.each(services)('%s has a user of its own and a read-only system, and /proc for leases', (path) => {

@@ -89,6 +89,7 @@ describe('settings that are accepted', () => {
         ...{ tolerances: new Map(), approvalAbove: new Map(), closeNeedsMatch: false },
       },
       closeApproval: 'none',
+      cookieKeys: [],
       statementFormats: ['csv'],
       schedule: {
         nightly: '30 1 * * *',
@@ -253,6 +254,7 @@ describe('settings that are accepted', () => {
         approvalAbove: new Map([['USD', '10000']]),
       },
       closeApproval: 'none',
+      cookieKeys: [],
       statementFormats: ['csv'],
       schedule: { nightly: '0 3 * * *', resweep: '0 12 * * 1', reference: '0 4 * * *', zone: 'UTC' },
       workers: 'queue',
@@ -939,6 +941,49 @@ describe('a settings file that others may open', () => {
       expect(loadMode(mode, yaml).platform.timeZone).toBe('Asia/Shanghai');
     },
   );
+});
+
+test('addresses of own books are no settings, whatever else has their beginning', () => {
+  expect(load({ ...LEAST, DAYBOOK_BOOKS_ERP_URL: 'postgres://erp' }).platform.timeZone).toBe('Asia/Shanghai');
+  const { problems } = refusal(() => load({ ...LEAST, DAYBOOK_BOOKS_TOLERANCES: '{}' }));
+  expect(problems).toMatchObject([{ key: 'DAYBOOK_BOOKS_TOLERANCES' }]);
+});
+
+describe('a secret’s file that others may open', () => {
+  const loadFile = (path: string, mode: number, kind = 0o100_000) =>
+    load(
+      { ...LEAST, DAYBOOK_SECRET_KEYS_FILE: path },
+      { readFile: () => `k1:${KEY}`, modeOf: () => kind | mode },
+    );
+
+  test.each([0o644, 0o604, 0o620, 0o666])('with mode %o is refused', (mode) => {
+    expect(refusal(() => loadFile('/etc/my keys', mode)).problems).toEqual([
+      {
+        key: 'DAYBOOK_SECRET_KEYS_FILE',
+        problem: `names a secret that others may open (mode 0${mode.toString(8)})`,
+        example: "chmod g-w,o= '/etc/my keys'",
+      },
+    ]);
+  });
+
+  test.each([
+    ['/etc/keys', 0o600],
+    ['/etc/keys', 0o440],
+    // As Compose and Kubernetes mount them, in a container of daybook's own.
+    ['/run/secrets/secret_keys', 0o444],
+    ['/var/run/secrets/daybook/secret_keys', 0o644],
+  ])('%s with mode %o is accepted', (path, mode) => {
+    expect(loadFile(path, mode).secretKeys).toHaveLength(1);
+  });
+
+  test('is no mount of secrets because its path begins like one', () => {
+    expect(() => loadFile('/run/secrets/../../etc/keys', 0o644)).toThrow(/others may open/);
+    expect(() => loadFile('run/secrets/keys', 0o644)).toThrow(/others may open/);
+  });
+
+  test('a pipe is nobody else’s, whatever its mode', () => {
+    expect(loadFile('/dev/fd/63', 0o666, 0o010_000).secretKeys).toHaveLength(1);
+  });
 });
 
 test('certificates are checked, unless a person has explicitly allowed otherwise', () => {

@@ -113,6 +113,7 @@ describe('a PostgreSQL server', () => {
       '0076_joins_repeats_midnights',
       '0077_book_spans',
       '0078_second_person',
+      '0080_audit_login',
     ]);
     await assertMigrated(empty.db);
     await empty.close();

@@ -9,7 +9,7 @@ import { rowsOf, type Database } from '../../src/store/engine/database.ts';
 import { migrate } from '../../src/store/engine/migrations.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
 
-const SCRIPTS = ['migrate', 'job', 'inbox', 'prune', 'read-only', 'pages'] as const;
+const SCRIPTS = ['migrate', 'job', 'inbox', 'prune', 'read-only', 'pages', 'sessions'] as const;
 const scriptOf = (name: string) => readFile(new URL(`../../sql/roles/${name}.sql`, import.meta.url), 'utf8');
 
 let owner: Database;
@@ -117,7 +117,8 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
     'DELETE, INSERT, SELECT: month_preparation',
     'INSERT, SELECT, UPDATE: book_entry',
     'INSERT, SELECT: book_import, book_unreadable, event, month_close',
-    'INSERT: audit_event (assigned_to, due_on), task (figures, from_day, kind, merchant_no, number, requested_at, state, to_day)',
+    'INSERT, UPDATE: account_name',
+    'INSERT: audit_event (assigned_to, at, by_whom, command, due_on, note, subject), task (figures, from_day, kind, merchant_no, number, requested_at, state, to_day)',
     'SELECT: account_day, continuity_break, day_entries, ledger_entry, quarantined_entry (raw)',
     'TEMPORARY: database',
     'UPDATE: account_day (publish_due), book_import (added, approved_event_id, audit_event_id, changed, content_sha256, first_day, last_day, returned, rows_read, starts_on, unreadable, withdrawn), ' +
@@ -127,13 +128,18 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
   ],
   daybook_inbox: [
     'DELETE, INSERT, SELECT, UPDATE: alert, alert_condition, alert_delivery, notification',
-    'DELETE, INSERT, SELECT: page_session',
     'INSERT, SELECT, UPDATE: account_name, application, beneficiary, fingerprint_key, merchant, platform_hold',
     'INSERT, SELECT: secret_key_check',
     'INSERT: audit_event (at, by_whom, command, note, subject)',
     'SELECT, UPDATE: installation (nights_checked_at, runs_checked_at)',
     'SELECT: audit_event, kysely_migration, kysely_migration_lock, reference_item, reference_list, ' +
       'task (exit_code, finished_at, kind, merchant_no, reads, run_id)',
+    'USAGE: schema public',
+  ],
+  daybook_sessions: [
+    'DELETE, INSERT, SELECT: page_session',
+    'INSERT: audit_event (at, by_whom, command, note, subject)',
+    'SELECT: audit_event (id), kysely_migration, kysely_migration_lock',
     'UPDATE: page_session (ends_at)',
     'USAGE: schema public',
   ],
@@ -234,6 +240,36 @@ it.each(['daybook_job', 'daybook_inbox', 'daybook_prune'])(
       await expect(sql.raw(statement).execute(db), statement).rejects.toMatchObject(forbidden);
   },
 );
+
+it.each(['daybook_job', 'daybook_inbox', 'daybook_prune'])(
+  'what %s adds in another’s name has the login that added it, which nobody chooses',
+  async (role) => {
+    const db = await of(role);
+    const [{ login } = { login: '' }] = await rowsOf(db)<{ login: string }>`SELECT session_user AS login`;
+    expect(login).toMatch(/^test_/);
+    const stored = await db
+      .insertInto('audit_event')
+      .values({ ...EVENT, by_whom: 'eve', at: LONG_AGO })
+      .returning(['by_whom', 'login'])
+      .executeTakeFirstOrThrow();
+    expect(stored).toEqual({ by_whom: 'eve', login });
+    for (const statement of [
+      `INSERT INTO audit_event (at, by_whom, command, subject, login) VALUES (now(), 'a', 'b', 'c', 'other')`,
+      `UPDATE audit_event SET login = 'other'`,
+      `SET SESSION AUTHORIZATION ${new URL(url).username}`,
+    ])
+      await expect(sql.raw(statement).execute(db), statement).rejects.toMatchObject(forbidden);
+  },
+);
+
+it('not even the owner of the table chooses the login', async () => {
+  const { login } = await owner.db
+    .insertInto('audit_event')
+    .values({ ...EVENT, at: LONG_AGO, login: 'other' })
+    .returning('login')
+    .executeTakeFirstOrThrow();
+  expect(login).toMatch(/^test_/);
+});
 
 it('the owner of the table says when: a rehearsal of a night in the past is recorded in that night', async () => {
   expect((await added(owner.db)).at).toEqual(LONG_AGO);

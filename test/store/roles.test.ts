@@ -20,7 +20,15 @@ import { migrate } from '../../src/store/engine/migrations.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
 import { closeMonth } from '../../src/months/close.ts';
 import { monthOf } from '../../src/months/month.ts';
-import { beginSession, endSession, findSession } from '../../src/plugins/pages/access/stored.ts';
+import {
+  beginSession,
+  deleteOverSessions,
+  endSession,
+  endSessionsOf,
+  extendSession,
+  findSession,
+} from '../../src/plugins/pages/access/stored.ts';
+import { doneBy } from '../../src/store/audit.ts';
 import { prunableRows, pruneRows } from '../../src/store/prune.ts';
 import { openPlatformLimit } from '../../src/store/platform-limit.ts';
 import { accepted, inReview, onboardingResult } from '../plugins/notifications/subjects.ts';
@@ -29,7 +37,7 @@ import { createInboxWatch } from '../../src/plugins/notifications/watch.ts';
 import { FORM_TOKEN, showPages } from '../plugins/pages/support.ts';
 import { MERCHANT, openStage, type Stage } from '../support/stage.ts';
 
-const ROLES = ['migrate', 'job', 'inbox', 'prune', 'read-only', 'pages'] as const;
+const ROLES = ['migrate', 'job', 'inbox', 'prune', 'read-only', 'pages', 'sessions'] as const;
 type Role = (typeof ROLES)[number];
 const scriptOf = (role: Role) => readFile(new URL(`../../sql/roles/${role}.sql`, import.meta.url), 'utf8');
 
@@ -38,7 +46,7 @@ async function loginAs(role: Role, url: string, admin: Kysely<DB>): Promise<Data
   const name = `test_${randomUUID().slice(0, 8)}`;
   const granted =
     role === 'pages'
-      ? 'daybook_pages, daybook_inbox, daybook_read_only'
+      ? 'daybook_pages, daybook_sessions, daybook_read_only'
       : `daybook_${role.replace('-', '_')}`;
   await sql.raw(`CREATE ROLE ${name} LOGIN PASSWORD 'made-up' IN ROLE ${granted}`).execute(admin);
   const login = new URL(url);
@@ -81,7 +89,7 @@ describe('migrate', () => {
     const login = await loginAs('migrate', `${serverUrl}/${name}`, empty.db);
     expect((await migrate(login.db)).length).toBeGreaterThan(5);
     expect(await installQueue(login.db)).toBe(true);
-    for (const role of ['job', 'inbox', 'prune', 'read-only', 'pages'] as const) {
+    for (const role of ['job', 'inbox', 'prune', 'read-only', 'pages', 'sessions'] as const) {
       await sql.raw(await scriptOf(role)).execute(login.db);
     }
     await login.close();
@@ -236,22 +244,12 @@ describe('inbox', () => {
     await forbidden(of('read-only'), "UPDATE account_name SET name = 'x'");
   });
 
-  it('keeps who is logged in at the pages', async () => {
-    const db = of('inbox');
-    const times = { begunAt: NOW, endsAt: new Date(NOW.getTime() + 1) };
-    const session = { tokenSha256: 'x', name: 'ada', groups: ['finance'], proofSha256: null };
-    await beginSession(db, { ...session, ...times, way: 'oidc' });
-    expect(await findSession(db, 'x', NOW)).toMatchObject(session);
-    expect(await findSession(db, 'x', times.endsAt)).toBeUndefined();
-    await endSession(db, 'x');
-    expect(await findSession(db, 'x', NOW)).toBeUndefined();
-    await forbidden(db, "UPDATE page_session SET name = 'eve'");
-  });
-
   it.each([
     'SELECT * FROM ledger_entry',
     'SELECT * FROM statement',
     'SELECT * FROM month_close',
+    'SELECT * FROM page_session',
+    'INSERT INTO page_session DEFAULT VALUES',
     'INSERT INTO run (command, holder, started_at) VALUES (1, 1, now())',
     'DELETE FROM application',
     'DELETE FROM merchant',
@@ -260,6 +258,37 @@ describe('inbox', () => {
     'SELECT clock_off FROM installation',
     'UPDATE installation SET clock_off = NULL',
   ])('may not: %s', (statement) => forbidden(of('inbox'), statement));
+});
+
+describe('sessions', () => {
+  it('keeps who is logged in at the pages, and what the audit says of it', async () => {
+    const db = of('sessions');
+    const times = { begunAt: NOW, endsAt: new Date(NOW.getTime() + 1) };
+    const session = { tokenSha256: 'x', name: 'ada', groups: ['finance'], proofSha256: null };
+    await beginSession(db, { ...session, ...times, way: 'oidc' });
+    expect(await findSession(db, 'x', NOW)).toMatchObject(session);
+    expect(await findSession(db, 'x', times.endsAt)).toBeUndefined();
+    await extendSession(db, 'x', times.endsAt);
+    await endSession(db, 'x');
+    expect(await findSession(db, 'x', NOW)).toBeUndefined();
+    await beginSession(db, { ...session, ...times, way: 'password' });
+    const logout = { by: 'ada', command: 'access logout', subject: 'ada' };
+    expect(await doneBy(db, logout, NOW, (trx) => endSessionsOf(trx, 'ada'))).toBe(1);
+    await deleteOverSessions(db, NOW);
+  });
+
+  it.each([
+    "UPDATE page_session SET name = 'eve'",
+    'SELECT by_whom FROM audit_event',
+    'SELECT * FROM account_day',
+    'SELECT merchant_no FROM merchant',
+    'SELECT * FROM application',
+    'SELECT * FROM notification',
+    'SELECT * FROM secret_key_check',
+    'SELECT * FROM installation',
+    'SELECT * FROM task',
+    'CREATE TABLE more (id int)',
+  ])('may not: %s', (statement) => forbidden(of('sessions'), statement));
 });
 
 describe('prune', () => {
@@ -339,6 +368,25 @@ describe('pages', () => {
     ])
       await forbidden(login.db, statement);
   });
+
+  it.each([
+    'SELECT token_ciphertext FROM merchant',
+    'SELECT * FROM merchant',
+    'SELECT payload_ciphertext FROM application',
+    'SELECT mer_order_no FROM application',
+    'SELECT payload_ciphertext FROM beneficiary',
+    'SELECT * FROM beneficiary',
+    'SELECT body_ciphertext FROM notification',
+    'SELECT * FROM notification',
+    'SELECT * FROM fingerprint_key',
+    "UPDATE merchant SET token_ciphertext = 'x'",
+    "INSERT INTO merchant (merchant_no, status, added_at) VALUES ('M', 'active', now())",
+    'INSERT INTO secret_key_check DEFAULT VALUES',
+    'DELETE FROM alert',
+    'UPDATE installation SET nights_checked_at = now()',
+  ])('reads no token and no personal data, and changes nothing of them: %s', (statement) =>
+    forbidden(of('pages'), statement),
+  );
 });
 
 describe('read-only', () => {

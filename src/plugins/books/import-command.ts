@@ -86,7 +86,7 @@ async function importBooks(path: string | undefined, flags: ImportFlags, self: C
   const [from, to] = [dayFlag('--from', flags.from), dayFlag('--to', flags.to)];
   const startsOn = dayFlag('--start', flags.start);
   if (from !== undefined && to !== undefined && from > to) throw new UsageError('--from lies after --to.');
-  const settings = offlineSettings(self, mapping.connectionEnv === undefined ? [] : [mapping.connectionEnv]);
+  const settings = offlineSettings(self);
   const platform = settings.platform?.timeZone;
   if (platform === undefined)
     throw new UsageError('PLATFORM_TIME_ZONE is not set: the days of a book are those of its zone.');

@@ -3,8 +3,9 @@ import type { Command } from 'commander';
 import type { SettingsWithoutPlatform } from '../../settings/settings.ts';
 import { createRefusalLog } from '../../web/refusals.ts';
 import type { ProcessMetrics } from '../../web/observation.ts';
-import { pagesSlot } from '../../web/pages.ts';
-import type { ServeApp } from './serve.ts';
+import { pagesSlot, type EntryLink } from '../../web/pages.ts';
+import type { PagesOnly } from './serve-pages.ts';
+import type { ServeApp, Serving } from './serve.ts';
 import { alertsOf, type Troubles } from '../../run/alerts.ts';
 import type { App, PlatformApp } from '../../run/app.ts';
 import { withRepeats } from '../../run/repeats.ts';
@@ -20,72 +21,125 @@ DAYBOOK_PAGES_LISTEN is where people see months, days, breaks and status in a br
 them, once; a next one is printed when it was used. Off this machine people log in:
 DAYBOOK_ACCESS_USERS, DAYBOOK_ACCESS_PROXY_HEADER or DAYBOOK_OIDC_ISSUER, each with DAYBOOK_ACCESS_ROLES.
 DAYBOOK_TRUSTED_PROXIES names proxies on other machines. Needs DAYBOOK_SECRET_KEYS.
+With --pages it shows pages alone: it takes in no results and sends no alerts. It then needs neither DAYBOOK_SECRET_KEYS nor a database
+login that may read what they decrypt; where people log in, DAYBOOK_COOKIE_KEYS signs who they are.
 With the embedded database it also does what people ask on the pages to be read or published again; otherwise schedule and
 workers do.`;
 
 export function serveCommand(command: Command): void {
-  command.addHelpText('after', HELP).action(async (_flags: object, self: Command) => {
-    const settings = offlineSettings(self);
-    // Loading the server takes long, so no other command does that.
-    const { serve } = await import('./serve.ts');
-    const { createInboxWatch } = await import('./watch.ts');
-    const log = createLog(settings.logLevel, { answers: false });
-    const refusals = createRefusalLog(
-      (event) => log[event.status < 500 ? 'info' : 'error'](event, 'refused'),
-      () => performance.now(),
+  command
+    .option('--pages', 'show pages alone')
+    .addHelpText('after', HELP)
+    .action((flags: { readonly pages?: boolean }, self: Command) =>
+      flags.pages === true ? pagesAlone(self) : serveAll(self),
     );
-    const metrics = await metricsOf(settings);
-    const alerts = await alertsOf(settings);
-    const watch = createInboxWatch(() => performance.now());
-    const opened = { isIt: false };
-    await withServingHouse(settings, metrics, async (app) => {
-      opened.isIt = true;
-      const signal = stopSignal();
-      const { url, healthUrl, pagesUrl, ended } = await serve(app, settings, signal, {
-        onRefusal: (event) => {
-          refusals.onEvent(event);
-          watch.onRefusal(event);
-        },
-        // Who crowds the pages does not post to the inbox.
-        onPagesRefusal: refusals.onEvent,
-        onProcessed: (report) => {
-          log[report.left.length === 0 ? 'info' : 'error'](report, 'notifications processed');
-        },
-        onLeft: watch.onLeft,
-        onFault: (error) =>
-          log.error({ problem: error instanceof Error ? error.name : 'unknown' }, 'processing failed'),
-      });
-      const link = pagesUrl === null ? null : (app.pages?.link ?? null);
-      const linkTo = (path: string): string => `${pagesUrl ?? ''}${path}`;
-      const pagesLink = link === null ? null : linkTo(link.path());
-      link?.onNext((path) => {
-        const next = linkTo(path);
-        print(self, { document: { pagesLink: next }, text: `pages, the next time: ${next}` });
-      });
-      print(self, {
-        document: { url, healthUrl, pagesUrl, pagesLink, publicUrl: settings.publicUrl },
-        text: lines(
-          `listening at ${url} for notifications, at ${healthUrl} for /healthz and /readyz. Ctrl-C ends it.`,
-          pagesLink !== null && `pages: ${pagesLink}  (this link opens them once, for who sits here)`,
-          pagesUrl !== null && pagesLink === null && `pages: ${pagesUrl}/`,
-          settings.publicUrl === null &&
-            'DAYBOOK_PUBLIC_URL is not set: applications and registrations submitted now name no address of ours.',
-        ),
-      });
-      const check = (troubles: Troubles) => watch.check(troubles, app.now());
-      const serveToTheEnd = async (): Promise<void> =>
-        alerts === null
-          ? ended
-          : alerts.withAlerting({ ...app, settings }, log, () => ended, { purpose: 'serve', check });
-      await (app.platformApp === undefined
-        ? serveToTheEnd()
-        : withRepeats(app.platformApp, log, signal, serveToTheEnd));
-      refusals.flush();
-      log.info('no longer listening');
-    }).catch(async (error: unknown) => {
-      if (!opened.isIt) await alerts?.reportNotStarted(settings, error, log, 'serve');
-      throw error;
+}
+
+async function serveAll(self: Command): Promise<void> {
+  const settings = offlineSettings(self);
+  // Loading the server takes long, so no other command does that.
+  const { serve } = await import('./serve.ts');
+  const { createInboxWatch } = await import('./watch.ts');
+  const log = createLog(settings.logLevel, { answers: false });
+  const refusals = createRefusalLog(
+    (event) => log[event.status < 500 ? 'info' : 'error'](event, 'refused'),
+    () => performance.now(),
+  );
+  const metrics = await metricsOf(settings);
+  const alerts = await alertsOf(settings);
+  const watch = createInboxWatch(() => performance.now());
+  const opened = { isIt: false };
+  await withServingHouse(settings, metrics, async (app) => {
+    opened.isIt = true;
+    const signal = stopSignal();
+    const serving = await serve(app, settings, signal, {
+      onRefusal: (event) => {
+        refusals.onEvent(event);
+        watch.onRefusal(event);
+      },
+      // Who crowds the pages does not post to the inbox.
+      onPagesRefusal: refusals.onEvent,
+      onProcessed: (report) => {
+        log[report.left.length === 0 ? 'info' : 'error'](report, 'notifications processed');
+      },
+      onLeft: watch.onLeft,
+      onFault: (error) =>
+        log.error({ problem: error instanceof Error ? error.name : 'unknown' }, 'processing failed'),
     });
+    announce(self, serving, app.pages?.link ?? null, settings);
+    const { ended } = serving;
+    const check = (troubles: Troubles) => watch.check(troubles, app.now());
+    const serveToTheEnd = async (): Promise<void> =>
+      alerts === null
+        ? ended
+        : alerts.withAlerting({ ...app, settings }, log, () => ended, { purpose: 'serve', check });
+    await (app.platformApp === undefined
+      ? serveToTheEnd()
+      : withRepeats(app.platformApp, log, signal, serveToTheEnd));
+    refusals.flush();
+    log.info('no longer listening');
+  }).catch(async (error: unknown) => {
+    if (!opened.isIt) await alerts?.reportNotStarted(settings, error, log, 'serve');
+    throw error;
+  });
+}
+
+/** Pages alone. What they stand on is asked first: the login of the database need not be one that reads results. */
+async function pagesAlone(self: Command): Promise<void> {
+  const given = offlineSettings(self);
+  const { assertPagesAlone, servePages } = await import('./serve-pages.ts');
+  assertPagesAlone(given);
+  // Where they are given, for other processes, they derive the keys of cookies and nothing else. The embedded database has no other
+  // process: what people ask on the pages is done here, with the tokens of their merchants.
+  const settings = {
+    ...given,
+    secretKeys: given.databaseUrl === null ? given.secretKeys : [],
+    cookieKeys: given.cookieKeys.length > 0 ? given.cookieKeys : given.secretKeys,
+  };
+  const log = createLog(settings.logLevel, { answers: false });
+  const refusals = createRefusalLog(
+    (event) => log[event.status < 500 ? 'info' : 'error'](event, 'refused'),
+    () => performance.now(),
+  );
+  const metrics = await metricsOf(settings);
+  await withServingHouse(settings, metrics, async (app) => {
+    const signal = stopSignal();
+    const serving = await servePages(app, settings, signal, refusals.onEvent);
+    announce(self, serving, app.pages?.link ?? null, settings);
+    const { ended } = serving;
+    await (app.platformApp === undefined ? ended : withRepeats(app.platformApp, log, signal, () => ended));
+    refusals.flush();
+    log.info('no longer listening');
+  });
+}
+
+/** Says where the process listens, and prints the link that opens the pages, each time there is another one. */
+function announce(
+  self: Command,
+  { url, healthUrl, pagesUrl }: Pick<Serving | PagesOnly, 'url' | 'healthUrl' | 'pagesUrl'>,
+  givenLink: EntryLink | null,
+  { publicUrl }: SettingsWithoutPlatform,
+): void {
+  const link = pagesUrl === null ? null : givenLink;
+  const linkTo = (path: string): string => `${pagesUrl ?? ''}${path}`;
+  const pagesLink = link === null ? null : linkTo(link.path());
+  link?.onNext((path) => {
+    const next = linkTo(path);
+    print(self, { document: { pagesLink: next }, text: `pages, the next time: ${next}` });
+  });
+  print(self, {
+    document: { url, healthUrl, pagesUrl, pagesLink, publicUrl },
+    text: lines(
+      url !== null &&
+        `listening at ${url} for notifications, at ${healthUrl} for /healthz and /readyz. Ctrl-C ends it.`,
+      url === null &&
+        `showing pages alone${healthUrl === null ? '' : `, and at ${healthUrl} /healthz and /readyz`}. Ctrl-C ends it.`,
+      pagesLink !== null && `pages: ${pagesLink}  (this link opens them once, for who sits here)`,
+      pagesUrl !== null && pagesLink === null && `pages: ${pagesUrl}/`,
+      url !== null &&
+        publicUrl === null &&
+        'DAYBOOK_PUBLIC_URL is not set: applications and registrations submitted now name no address of ours.',
+    ),
   });
 }
 

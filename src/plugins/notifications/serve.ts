@@ -1,4 +1,4 @@
-/** The command `serve`: runs the HTTP server and processes the notifications it stores, until it is asked to stop. */
+/** The command `serve` (`serve-pages.ts` has the one with pages alone): runs the HTTP server and processes the notifications it stores, until it is asked to stop. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { HEALTH_CONNECTIONS } from '../../cli/observed.ts';
@@ -16,7 +16,7 @@ import { createHealthServer, listenOn, type WebEvent } from '../../web/server.ts
 import { createInboxServer } from './server.ts';
 
 /** When asked to stop, requests being answered have this long to end. Then their connections are closed. */
-const DRAIN_MS_MAX = 11_000;
+export const DRAIN_MS_MAX = 11_000;
 /** The notification being processed then has this long. */
 const PROCESSING_MS_MAX = 6_000;
 
@@ -128,13 +128,13 @@ export async function serve(
 }
 
 /** Once a server is closing, Node no longer disconnects slow clients. So this does it. */
-async function closeWithin(server: FastifyInstance, drainMs: number): Promise<void> {
+export async function closeWithin(server: FastifyInstance, drainMs: number): Promise<void> {
   const timer = setTimeout(() => server.server.closeAllConnections(), drainMs);
   await server.close();
   clearTimeout(timer);
 }
 
-function aborted(signal: AbortSignal): Promise<void> {
+export function aborted(signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<undefined>();
   if (signal.aborted) resolve(undefined);
   else signal.addEventListener('abort', () => resolve(undefined), { once: true });

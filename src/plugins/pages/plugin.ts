@@ -7,6 +7,7 @@ export const pages: Plugin = {
   settings: [
     'DAYBOOK_PAGES_LISTEN',
     'DAYBOOK_PAGES_URL',
+    'DAYBOOK_COOKIE_KEYS',
     'DAYBOOK_ACCESS_USERS',
     'DAYBOOK_ACCESS_ROLES',
     'DAYBOOK_ACCESS_HOURS',
@@ -20,7 +21,7 @@ export const pages: Plugin = {
     'DAYBOOK_OIDC_GROUPS_CLAIM',
   ],
   tables: ['page_session'],
-  roles: ['pages.sql'],
+  roles: ['pages.sql', 'sessions.sql'],
   docs: ['operations.md#the-pages-and-who-may-see-them'],
   commands: [
     {

@@ -215,23 +215,32 @@ export function protectionOf(databaseUrl: string): Protection {
   const { host, ssl } = client;
   if (host.startsWith('/') || isLoopback(host)) return 'local';
   if (ssl === false || ssl === undefined || ssl === null) return 'plain';
+  // A certificate whose name is not compared with the host's may be that of any other host.
   const checked =
-    typeof ssl !== 'object' || !('rejectUnauthorized' in ssl) || ssl.rejectUnauthorized !== false;
+    typeof ssl !== 'object' ||
+    (!('checkServerIdentity' in ssl) && (!('rejectUnauthorized' in ssl) || ssl.rejectUnauthorized !== false));
   return checked ? 'verified' : 'unverified';
 }
 
 /**
- * Throws `DatabaseUnprotected` for an unencrypted connection that the settings do not allow. `place` names the server
- * without the password.
+ * Throws `DatabaseUnprotected` for a connection that others could read or change on its way and that the settings do not
+ * allow. `place` names the server without the password.
  */
 export function assertProtected(
   databaseUrl: string,
   place: string,
   { allowInsecure = [] }: { readonly allowInsecure?: readonly string[] },
 ): void {
-  if (allowInsecure.includes('database') || protectionOf(databaseUrl) !== 'plain') return;
+  const protection = protectionOf(databaseUrl);
+  const isCertain = protection === 'local' || protection === 'verified';
+  const allowing = protection === 'plain' ? ['database'] : ['database', 'certificates'];
+  if (isCertain || allowing.some((one) => allowInsecure.includes(one))) return;
+  const how =
+    protection === 'plain'
+      ? 'without TLS, password and ledger in the open'
+      : 'without checking its certificate and name, so that who is in between could read password and ledger';
   throw new DatabaseUnprotected(
-    `${place} would be spoken to without TLS, password and ledger in the open: add ?sslmode=verify-full to DATABASE_URL ` +
+    `${place} would be spoken to ${how}: add ?sslmode=verify-full to DATABASE_URL ` +
       '(and sslrootcert=FILE for an authority of your own), or answer for it with DAYBOOK_ALLOW_INSECURE=database.',
   );
 }

@@ -427,7 +427,7 @@ export interface AuditEvent {
    */
   at: Date;
   /**
-   * The name given with --by, else the user of the system.
+   * The name given with --by, else the user of the system; at the pages, who is logged in. No more than the word of login.
    */
   by_whom: string;
   /**
@@ -442,6 +442,10 @@ export interface AuditEvent {
    * Number of the row, counting up.
    */
   id: Generated<number>;
+  /**
+   * The login that added the row, as the database itself knows it. Null in rows of before this column.
+   */
+  login: string | null;
   /**
    * The note that was given. Null where there was none.
    */

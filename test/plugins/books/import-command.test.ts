@@ -19,7 +19,7 @@ beforeAll(async () => {
   env = {
     ...{ PLATFORM_BASE_URL: 'https://platform.example', PLATFORM_TIME_ZONE: 'Asia/Shanghai' },
     ...{ PLATFORM_MERCHANT_NO: 'M1', PLATFORM_TOKEN: 'token' },
-    ...{ DATABASE_URL: database.url, DAYBOOK_DATA_DIR: folder, ERP_URL: database.url },
+    ...{ DATABASE_URL: database.url, DAYBOOK_DATA_DIR: folder, DAYBOOK_BOOKS_ERP_URL: database.url },
   };
 });
 beforeEach(() => emptyTables(database.db));
@@ -115,7 +115,8 @@ test('a query: exact amounts, instants, and nothing but reading', async () => {
   await sql`INSERT INTO erp_order SELECT n, '2026-03-31T18:30:00Z', 'EUR', n + 0.1, 'B' || n FROM generate_series(1, 6000) AS n`.execute(
     database.db,
   );
-  const query = (text: string) => mapOf(`format: query\nconnectionEnv: ERP_URL\nquery: ${text}\n${COLUMNS}`);
+  const query = (text: string) =>
+    mapOf(`format: query\nconnectionEnv: DAYBOOK_BOOKS_ERP_URL\nquery: ${text}\n${COLUMNS}`);
   const done = await run(['import', '--map', await query('SELECT * FROM erp_order'), '--json']);
   expect(done).toMatchObject({ code: 0, stderr: '' });
   expect(JSON.parse(done.stdout)).toMatchObject({ source: 'the query', added: 6000, firstDay: '2026-04-01' });
@@ -134,15 +135,33 @@ test('a query: exact amounts, instants, and nothing but reading', async () => {
       stderr: expect.stringMatching(/^daybook: the query failed: .*Nothing was stored\.\n$/),
     });
   expect(await rowsOf(database.db)`SELECT count(*)::int AS rows FROM erp_order`).toEqual([{ rows: 6000 }]);
-  env = { ...env, ERP_URL: 'postgres://ada:opensesame@127.0.0.1:1/erp' };
+  env = { ...env, DAYBOOK_BOOKS_ERP_URL: 'postgres://ada:opensesame@127.0.0.1:1/erp' };
   const lost = await run(['import', '--map', await query('SELECT 1')]);
   expect(lost).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('cannot be reached (ECONNREFUSED)'),
   });
   expect(lost.stderr).not.toContain('opensesame');
-  env = { ...env, ERP_URL: database.url };
+  env = { ...env, DAYBOOK_BOOKS_ERP_URL: database.url };
   await sql`DROP TABLE erp_order`.execute(database.db);
+});
+
+test.each([
+  'DATABASE_URL',
+  'PGPASSWORD',
+  'PLATFORM_TOKEN',
+  'DAYBOOK_BOOKS_URL',
+  'DAYBOOK_BOOKS_TOKEN',
+  'ERP_URL',
+])('a mapping cannot name %s as the address of a book: it belongs to others', async (name) => {
+  const given = { ...env, [name]: env[name] ?? 'postgres://ada:opensesame@127.0.0.1:1/erp' };
+  const map = await mapOf(`format: query\nconnectionEnv: ${name}\nquery: SELECT 1\n${COLUMNS}`);
+  const refused = await daybook(['books', 'import', '--map', map], given);
+  expect(refused).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/connectionEnv[^]*DAYBOOK_BOOKS_ERP_URL/),
+  });
+  expect(refused.stderr).not.toMatch(/opensesame|cannot be reached/);
 });
 
 test('what is missing or unknown is said before anything is read', async () => {

@@ -40,8 +40,11 @@ afterAll(async () => {
 });
 
 /** Serves until `use` has ended. */
-async function served(use: (browser: Browser) => Promise<void>): Promise<void> {
-  const serving: Started = startDaybook(['serve'], env);
+async function served(
+  use: (browser: Browser) => Promise<void>,
+  { args = ['serve'], given = env }: { readonly args?: readonly string[]; readonly given?: Env } = {},
+): Promise<void> {
+  const serving: Started = startDaybook(args, given);
   let printed = '';
   serving.child.stdout!.on('data', (text: string) => (printed += text));
   try {
@@ -82,4 +85,17 @@ test('what was left open when it was stopped is done by the next one', async () 
   const id = await fileRepeat(database.db, left, { by: 'local', note: null, daysMax: 92, now });
   await database.close();
   await served((browser) => untilDone(browser, `/work/${id}`));
+});
+
+test('pages alone do it as well, with the stored token of the merchant', async () => {
+  const given: Env = { ...env, PLATFORM_MERCHANT_NO: '', PLATFORM_TOKEN: '' };
+  const added = await daybook(
+    ['merchants', 'add', '--merchant-no', MERCHANT.merchantNo, '--token-env', 'MADE_UP_TOKEN'],
+    { ...given, MADE_UP_TOKEN: MERCHANT.token },
+  );
+  expect(added).toMatchObject({ code: 0 });
+  await served(async (browser) => untilDone(browser, await asked(browser, 'read')), {
+    args: ['serve', '--pages'],
+    given,
+  });
 });

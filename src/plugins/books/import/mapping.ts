@@ -8,6 +8,7 @@ import { zoneProblem } from '../../../ledger/zone-names.ts';
 import { isMerchantNo, MERCHANT_NO_RULE } from '../../../ledger/merchant-no.ts';
 import { CURRENCY_CODE } from '../../../ledger/money.ts';
 import { UsageError } from '../../../run/verdict/exit-codes.ts';
+import { BOOK_CONNECTION, BOOK_CONNECTION_RULE } from '../../../ledger/own-books.ts';
 import { didYouMean } from '../../../settings/problem.ts';
 import { datePattern } from './values.ts';
 
@@ -78,7 +79,7 @@ const FIELDS = {
   delimiter: text(/^[,;\t|]$/, String.raw`is one of: , ; | and "\t"`).optional(),
   ...{ encoding: z.string().optional(), sheet: z.string().optional(), query: z.string().optional() },
   ...{ header: lines.optional(), footer: lines.optional() },
-  connectionEnv: text(/^[A-Z_][A-Z0-9_]*$/, 'names a variable of the environment, in capitals').optional(),
+  connectionEnv: text(BOOK_CONNECTION, BOOK_CONNECTION_RULE).optional(),
   columns: z.strictObject(COLUMNS, { error: COLUMNS_RULE }),
 };
 const fields = z.strictObject(FIELDS);

@@ -35,7 +35,7 @@ export class AccessMissing extends ExpectedError {
 }
 
 interface OpenAccessDeps extends Omit<AccessDeps, 'settings' | 'isSecure' | 'secretKeys'> {
-  readonly settings: Pick<SettingsWithoutPlatform, 'access' | 'secretKeys' | 'listen'>;
+  readonly settings: Pick<SettingsWithoutPlatform, 'access' | 'cookieKeys' | 'secretKeys' | 'listen'>;
   readonly pagesListen: ListenAddress;
 }
 
@@ -53,7 +53,8 @@ const SET_ONE =
 
 /** Throws `AccessMissing` for pages that others can reach while there is no way to log in. */
 export function openAccess({ settings, pagesListen, ...deps }: OpenAccessDeps): OpenedAccess {
-  const { access, secretKeys } = settings;
+  const { access } = settings;
+  const secretKeys = settings.cookieKeys.length > 0 ? settings.cookieKeys : settings.secretKeys;
   if (hasLogin(access)) {
     const isSecure = !isLoopback(pagesListen.host) || access.pagesUrl?.startsWith('https:') === true;
     return {

@@ -21,7 +21,7 @@ afterAll(() => database.close());
 const LISTEN = { host: '127.0.0.1', port: 8080 };
 const opened = (access: ReturnType<typeof accessSettings>, host: string, port = 8082) =>
   openAccess({
-    settings: { access, secretKeys: SECRET_KEYS, listen: LISTEN },
+    settings: { access, secretKeys: SECRET_KEYS, cookieKeys: [], listen: LISTEN },
     pagesListen: { host, port },
     ...{ db: database.db, random, now: () => new Date() },
   });
