@@ -23,6 +23,9 @@ const QUIET_MS = 36 * 3_600_000;
 const EXPECTED_MIN = 5;
 const ENTRIES_MIN = 10;
 
+/** So much more in the halves may be two wrong totals. A cap that hides no more than that shows by the balances, or hides more soon. */
+const WRONG_TOTALS_MAX = 2;
+
 const NONE: CapFinding = { kind: 'none' };
 
 export async function findCap(
@@ -51,14 +54,20 @@ async function askHalves(
   const totalOf = async (window: Window): Promise<number> =>
     (await source.page({ window, currency }, 1)).total;
   try {
-    const totals = await Promise.all(halves.map(totalOf));
     const cutMs = halves[1].beginMs;
     // Asked for with the clock's slack, both halves have the entries next to the cut.
     const isInBoth = (ms: number): boolean =>
       clockSkewMs > 0 && Math.abs(ms - cutMs) <= 2 * clockSkewMs + SECOND_MS;
-    const sum = totals[0]! + totals[1]! - times.filter(isInBoth).length;
-    if (sum <= total) return NONE;
+    const inBoth = times.filter(isInBoth).length;
+    const halfTotals = (): Promise<number[]> => Promise.all(halves.map(totalOf));
+    const sumOf = (totals: readonly number[]): number => totals[0]! + totals[1]! - inBoth;
+    const first = await halfTotals();
+    if (sumOf(first) <= total) return NONE;
     if ((await totalOf(asked.window)) > total) return { kind: 'changed' };
+    // One wrong total is no cap: both halves have to state as much again.
+    const second = await halfTotals();
+    const sum = sumOf(first.map((one, nth) => Math.min(one, second[nth]!)));
+    if (sum <= total + WRONG_TOTALS_MAX) return { kind: 'changed' };
     source.work.noteCapped(total);
     return { kind: 'capped', sentence: capText(asked, total, sum), parts: sum };
   } catch (error) {

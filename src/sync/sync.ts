@@ -209,12 +209,15 @@ async function readAll(pass: Pass): Promise<void> {
   await nameCaps(pass);
 }
 
+/** A cap hides more entries than one wrong total or an entry at the edge of a window accounts for. */
+const HIDDEN_FACTOR_MIN = 1.05;
+
 /** A window that showed fewer entries than its parts, and states the same total again, is one that the platform caps. */
 async function nameCaps({ options, readings, source, work }: Pass): Promise<void> {
   const { merchant, signal } = options;
   for (const { asked, total, came } of readings.lesser()) {
     const { window, currency } = asked;
-    if (lengthMs(window) > MAY_BE_CUT_MS) continue;
+    if (lengthMs(window) > MAY_BE_CUT_MS || came < HIDDEN_FACTOR_MIN * total) continue;
     const query = { merchant, window, pageNum: 1, ...(currency === null ? {} : { currency }) };
     const again = await source.reader.page(query, signal);
     if (again.total === total) work.noteCap(capText(asked, total, came));

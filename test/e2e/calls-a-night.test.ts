@@ -50,11 +50,12 @@ test.each(CASES.slice(0, process.env['DAYBOOK_CALLS'] === '1' ? 3 : 2))(
 );
 
 const ANOTHER_ORDER = 'another order in each call';
+const PAGE_TOTALS = 'totals that count the page';
 
 /** What a merchant of one or two pages costs on four nights of a platform that answers so, and how each of them ends. */
 const ODD: readonly [how: string, exitCode: number, callsMax: number, alter: (page: Page) => Page][] = [
   [ANOTHER_ORDER, 0, 12, (page) => page],
-  ['totals that count the page', 0, 10, (page) => ({ ...page, total: page.list.length })],
+  [PAGE_TOTALS, 0, 10, (page) => ({ ...page, total: page.list.length })],
   ['totals that count pages', 4, 75, (page) => ({ ...page, total: Math.ceil(page.total / page.pageSize) })],
   ['totals that count the whole ledger', 4, 15, (page) => ({ ...page, total: 11 * 24 })],
   ['empty pages', 4, 75, (page) => ({ ...page, list: [] })],
@@ -94,7 +95,9 @@ for (const { options, cases } of shortAndLong(ODD, 2))
         seen.push([report.exitCode, stage.platform.calls.length]);
       }
       if (process.env['DAYBOOK_CALLS'] === '1') console.log(seen);
-      expect(seen.map(([code]) => code)).toEqual(seen.map(() => exitCode));
+      // Totals that end at a full page are those of a cap, which is told once: each day is below it.
+      const first = how === PAGE_TOTALS ? 4 : exitCode;
+      expect(seen.map(([code]) => code)).toEqual([first, exitCode, exitCode, exitCode]);
       expect(Math.max(...seen.map(([, calls]) => calls))).toBeLessThanOrEqual(callsMax);
     },
   );

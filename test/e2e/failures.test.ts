@@ -51,7 +51,7 @@ describe('a platform that goes down midway', () => {
     // Two calls at a time. With more, the platform would be down before the zone is proven, and then nothing is
     // stored.
     const stage = await open({ scenario: busy, platform: { concurrency: 2 } });
-    stage.sandbox.setHostility({ downAfterRequests: 25 });
+    stage.sandbox.setHostility({ downAfterRequests: 40 });
     const report = await stage.run();
     expect(report.exitCode).toBe(4);
     expect(report.notes[0]).toMatch(/^SBX-M-1: sp2404 for merchant SBX-M-1: .*tried 6 times/);
