@@ -1999,7 +1999,7 @@ export interface SilentAccount {
    */
   accepted_at: Date | null;
   /**
-   * First ms of the first day that lacks entries, since 1970.
+   * The ms after the newest entry, since 1970.
    */
   begin_ms: number;
   /**
@@ -2007,7 +2007,7 @@ export interface SilentAccount {
    */
   currency: string;
   /**
-   * Last ms of the last such day that was read, included.
+   * Last ms of the last day that was read, included.
    */
   end_ms: number;
   /**
@@ -2023,6 +2023,10 @@ export interface SilentAccount {
    */
   newest_day: string;
   /**
+   * When the newest entry was booked, in ms since 1970.
+   */
+  newest_ms: number;
+  /**
    * When a run noticed it first.
    */
   noticed_at: Date;
@@ -2030,6 +2034,10 @@ export interface SilentAccount {
    * Days without entries since then, less weekdays on which the account never has any.
    */
   silent_days: number;
+  /**
+   * Longest time in ms from the last entry of such a day to its end before. Null unless that day itself ends too early.
+   */
+  usual_tail_ms: number | null;
 }
 
 export interface Statement {
