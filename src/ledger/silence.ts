@@ -51,7 +51,10 @@ export interface Silence {
  * which it never has entries do not count, and neither does a weekend that it has not lived through yet.
  */
 export function silenceOf(active: ActiveDays, through: BusinessDay): Silence | null {
-  const [first, newestDay] = [[...active.keys()].reduce(earlier, through), [...active.keys()].reduce(later, '')];
+  const [first, newestDay] = [
+    [...active.keys()].reduce(earlier, through),
+    [...active.keys()].reduce(later, ''),
+  ];
   if (active.size === 0 || newestDay > through || addDays(newestDay, SILENT_DAYS_MAX) < through) return null;
   const known = daysFromTo(later(first, addDays(newestDay, -HABIT_DAYS)), newestDay);
   const isDue = dueOn(known, active);

@@ -43,7 +43,11 @@ export interface QuietAccount {
   readonly currency: string;
   /** When its newest entry was booked. */
   readonly newestMs: number;
-  readonly days: readonly { readonly day: BusinessDay; readonly count: number; readonly lastMs: number | null }[];
+  readonly days: readonly {
+    readonly day: BusinessDay;
+    readonly count: number;
+    readonly lastMs: number | null;
+  }[];
 }
 
 /**
@@ -105,11 +109,7 @@ export async function storeSilent(
  * Takes off what is over: a newer entry came, or the silence up to `through` is long enough to be believed.
  * To be called before the days get figures, as only proven ones do.
  */
-export async function endSilences(
-  trx: Trx,
-  merchantNo: string,
-  through: BusinessDay,
-): Promise<void> {
+export async function endSilences(trx: Trx, merchantNo: string, through: BusinessDay): Promise<void> {
   await sql`
     DELETE FROM silent_account AS silent
     WHERE merchant_no = ${merchantNo} AND (newest_day + ${sql.lit(SILENT_DAYS_MAX)} < ${through}::date OR EXISTS (

@@ -7,7 +7,13 @@ import { isChecked } from '../../ledger/checks.ts';
 import { emptyBusyDays, USUAL_DAYS, type EntriesADay } from '../../ledger/empty-days.ts';
 import type { BusinessDay, Window } from '../../ledger/entry.ts';
 import { silenceOf, type ActiveDays } from '../../ledger/silence.ts';
-import { endSilences, quietAccounts, storeSilent, type QuietAccount, type SilentNow } from '../../store/silent-accounts.ts';
+import {
+  endSilences,
+  quietAccounts,
+  storeSilent,
+  type QuietAccount,
+  type SilentNow,
+} from '../../store/silent-accounts.ts';
 import { compareAmounts } from '../../ledger/money.ts';
 import { ALL_TIME, covers } from '../../ledger/window.ts';
 import { entriesADay, hasUnreadable } from '../../store/account-days.ts';

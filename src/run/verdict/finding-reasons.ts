@@ -105,8 +105,8 @@ export const reasonOfSilent = ({ merchantNo, currency, ...silent }: SilentAccoun
   return {
     exitCode: EXIT.incomplete,
     what:
-      `${merchantNo} ${currency} ${spanName({ from, to })}: ${whatIsOdd}. The platform may answer from a frozen state, ` +
-      'so what follows the newest entry is not proven, and no day of that time is published any more',
+      `${merchantNo} ${currency} ${spanName({ from, to })}: ${whatIsOdd}. The platform may answer from a frozen state, so ` +
+      `${from === to ? 'this day is' : 'these days are'} not proven and not published; a statement that was published before stays`,
     todo:
       `ask the platform for entries after ${newestEntry}; with the next entry this ends by itself. If nothing was booked, ` +
       `\`${command} --note TEXT\`; without that, the silence is believed after ${SILENT_DAYS_MAX} days`,
