@@ -82,7 +82,7 @@ function dueOn(known: readonly BusinessDay[], days: ActiveDays): (day: BusinessD
 
 /** By chance, a day of such an account is empty less than once in 100,000 days. */
 function isBusy(habit: readonly BusinessDay[], active: ActiveDays): boolean {
-  const counts = wholeOnes(habit).map((day) => active.get(day)?.count ?? 0);
+  const counts = completeOnes(habit).map((day) => active.get(day)?.count ?? 0);
   const recent = counts.slice(-Math.max(...AVERAGED_DAYS)).filter((count) => count > 0);
   return (
     habit.length >= HABIT_DAYS_MIN &&
@@ -96,7 +96,7 @@ function isBusy(habit: readonly BusinessDay[], active: ActiveDays): boolean {
  * The days whose counts are the account's habit. What froze may have cut the newest one, and the account may have begun in the
  * middle of its first one. Where only so few days are known that the others are no habit, these count, too.
  */
-const wholeOnes = (habit: readonly BusinessDay[]): readonly BusinessDay[] =>
+const completeOnes = (habit: readonly BusinessDay[]): readonly BusinessDay[] =>
   [habit.slice(1, -1), habit.slice(0, -1)].find((days) => days.length >= HABIT_DAYS_MIN) ?? habit;
 
 const average = (counts: readonly number[]): number => counts.reduce((a, b) => a + b, 0) / counts.length;
@@ -110,7 +110,7 @@ function longestEmpty(habit: readonly BusinessDay[], active: ActiveDays): number
   return longest;
 }
 
-interface WholeDay {
+interface KnownDay {
   readonly count: number;
   readonly tailMs: number;
 }
@@ -135,7 +135,7 @@ function usualTailOfCut(habit: readonly BusinessDay[], active: ActiveDays): numb
   return cutBy === undefined ? null : longestTail(cutBy);
 }
 
-const longestTail = (days: readonly WholeDay[]): number => Math.max(...days.map((day) => day.tailMs));
+const longestTail = (days: readonly KnownDay[]): number => Math.max(...days.map((day) => day.tailMs));
 
 /**
  * Whether a tail is more than twice the longest before, and by chance no honest day has it. How often entries come at the end of a day is
@@ -143,7 +143,7 @@ const longestTail = (days: readonly WholeDay[]): number => Math.max(...days.map(
  * entry on average. With a gamma prior that says that evenings are like the rest of the day, the next one is
  * distributed as Lomax's law says, the more widely the fewer days are known.
  */
-function isCut(tailMs: number, days: readonly WholeDay[]): boolean {
+function isCut(tailMs: number, days: readonly KnownDay[]): boolean {
   const longest = longestTail(days);
   if (tailMs <= LONGER_FACTOR * longest) return false;
   const recent = days.slice(-Math.max(...AVERAGED_DAYS));

@@ -100,7 +100,7 @@ export async function storeSilent(
         newest_ms = excluded.newest_ms, usual_tail_ms = excluded.usual_tail_ms,
         silent_days = excluded.silent_days, longest_days = excluded.longest_days,
         noticed_at = CASE WHEN known.newest_ms = excluded.newest_ms THEN known.noticed_at ELSE excluded.noticed_at END,
-        -- That a day ended early says nothing of whole days without entries.
+        -- That a day ended early says nothing of empty days.
         accepted_at = CASE WHEN known.newest_ms = excluded.newest_ms AND (known.silent_days > 0 OR excluded.silent_days = 0)
           THEN known.accepted_at END`.execute(trx);
 }

@@ -5,7 +5,7 @@
 import { addDays, dayOf, dayWindow, zoneDays } from '../../ledger/business-day.ts';
 import { isChecked } from '../../ledger/checks.ts';
 import { emptyBusyDays, USUAL_DAYS, type EntriesADay } from '../../ledger/empty-days.ts';
-import type { BusinessDay, Window } from '../../ledger/entry.ts';
+import type { BusinessDay } from '../../ledger/entry.ts';
 import { silenceOf, type ActiveDays } from '../../ledger/silence.ts';
 import {
   endSilences,
