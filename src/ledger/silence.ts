@@ -23,7 +23,7 @@ export const TAIL_MS_MIN = 3_600_000;
 /** An honest day of an account seems to be cut less than once in so many. */
 const CUT_ONCE_IN = 100_000;
 /** The daily counts say as much of the rate at the end of the day as so many days' ends. */
-const DAYS_BY_COUNT = 3;
+const DAYS_BY_COUNT = 4;
 const DAY_MS = 86_400_000;
 const FRIDAY = 5;
 
