@@ -1,9 +1,11 @@
 /** An account that no longer moves: a frozen state of the platform contradicts nothing, so the account's own habit is the measure. */
 import { afterEach, expect, test } from 'vitest';
-import { addDays, daysFromTo } from '../../src/ledger/business-day.ts';
+import { addDays, dayWindow, daysFromTo } from '../../src/ledger/business-day.ts';
+import { covers } from '../../src/ledger/window.ts';
 import type { RunReport } from '../../src/run/report.ts';
+import { certifiedWindows } from '../../src/store/certificates.ts';
 import { acceptSilent } from '../../src/store/silent-accounts.ts';
-import { entriesOfAmounts, type WireEntry } from '../support/plain-platform.ts';
+import { entriesOfAmounts, PLAIN_ZONE, type WireEntry } from '../support/plain-platform.ts';
 import { openPlainStage, type PlainStage } from '../support/plain-stage.ts';
 
 /** A Monday. */
@@ -67,10 +69,11 @@ test.each([
   stage.entries = all.filter(({ busiDate }) => busiDate < day(known));
   for (const nth of [known, known + 1, known + 2, known + 3]) {
     const { exitCode, reasons } = await night(nth);
-    const from = day(known) === day(nth) ? day(known) : `${day(known)} to ${day(nth)}`;
     expect([exitCode, reasons[0]!.what]).toEqual([
       4,
-      expect.stringContaining(`M-PLAIN USD ${from}: the newest entry is unchanged since ${day(known - 1)}`),
+      expect.stringContaining(
+        `M-PLAIN USD ${day(known - 1)} to ${day(nth)}: the newest entry is unchanged since ${day(known - 1)}`,
+      ),
     ]);
     expect(await published()).toEqual(firsts(0, known - 1));
   }
@@ -78,6 +81,103 @@ test.each([
   expect((await night(known + 4)).exitCode).not.toBe(4);
   expect(await published()).toEqual(firsts(0, known + 4));
   expect((await night(known + 5)).reasons).toEqual([]);
+});
+
+/** The entries up to that time of the day. */
+const until = (entries: readonly WireEntry[], nth: number, time: string): WireEntry[] =>
+  entries.filter(({ busiDate }) => busiDate < `${day(nth)} ${time}`);
+const whatOf = (nth: number): Promise<[number, string | undefined]> =>
+  night(nth).then(({ exitCode, reasons }) => [exitCode, reasons[0]?.what]);
+const isProven = async (nth: number): Promise<boolean> => {
+  const window = dayWindow(day(nth), PLAIN_ZONE);
+  return covers(await certifiedWindows(stage.app().database.db, 'M-PLAIN', window, 'USD'), window);
+};
+
+test.each([
+  ['two entries', '09:10'],
+  ['four entries', '10:40'],
+])('an account that is frozen after %s of a day is named at the latest a night later', async (_, time) => {
+  const all = daily(16);
+  await begin(all, 9);
+  stage.entries = until(all, 9, time);
+  await night(9);
+  for (const nth of [10, 11, 12])
+    expect(await whatOf(nth)).toEqual([
+      4,
+      expect.stringContaining(
+        `M-PLAIN USD ${day(9)} to ${day(nth)}: the newest entry is unchanged since ${day(9)}`,
+      ),
+    ]);
+  expect((await published()).slice(10)).toEqual([]);
+});
+
+test('a day that is cut is told the same night and not published, until the next entry of that very day', async () => {
+  const all = daily(14, 60);
+  await begin(all, 9);
+  stage.entries = until(all, 9, '11:58');
+  expect(await whatOf(9)).toEqual([
+    4,
+    `M-PLAIN USD ${day(9)}: the newest entry is of ${day(9)} 11:53:17; on each comparable day before, entries came until at ` +
+      'least 18:55. The platform may answer from a frozen state, so this day is not proven and not published; a statement that ' +
+      'was published before stays',
+  ]);
+  expect(await published()).toEqual(firsts(0, 8));
+  stage.entries = until(all, 10, '00:00');
+  stage.setNow(`${day(10)}T03:30:00+08:00`);
+  expect(await stage.night()).toMatchObject({ exitCode: 0 });
+  expect(await published()).toEqual(firsts(0, 9));
+});
+
+test('what is cut on a Friday stays told over the weekend', async () => {
+  const all = ledger(
+    daysFromTo(FIRST, day(27)).filter((one) => !isWeekend(one)),
+    60,
+  );
+  await begin(all, 24);
+  stage.entries = until(all, 25, '09:30');
+  expect(await night(24)).toMatchObject({ exitCode: 0 });
+  for (const nth of [25, 26, 27])
+    expect(await whatOf(nth)).toEqual([4, expect.stringContaining(`the newest entry is of ${day(25)} 09:2`)]);
+  expect(await published()).toEqual(firsts(0, 24));
+});
+
+test('a day whose cut shows a night later is not proven any more, and its statement stays', async () => {
+  const all = daily(14);
+  await begin(all, 9);
+  stage.entries = until(all, 9, '16:00');
+  expect(await night(9)).toMatchObject({ exitCode: 0 });
+  expect(await isProven(9)).toBe(true);
+  expect(await night(10)).toMatchObject({ exitCode: 4 });
+  expect([await isProven(8), await isProven(9)]).toEqual([true, false]);
+  expect(await published()).toEqual(firsts(0, 9));
+  stage.entries = all;
+  await night(11);
+  expect(await isProven(9)).toBe(true);
+  expect((await published()).filter((one) => one.startsWith(day(9)))).toEqual([
+    `${day(9)} r1`,
+    `${day(9)} r2`,
+  ]);
+});
+
+test('that a day ended early is accepted without the empty days that follow it', async () => {
+  const all = daily(14, 60);
+  await begin(all, 9);
+  stage.entries = until(all, 9, '11:58');
+  expect(await night(9)).toMatchObject({ exitCode: 4 });
+  await accept();
+  expect(await stage.night()).toMatchObject({ exitCode: 0 });
+  expect(await published()).toEqual(firsts(0, 9));
+  expect(await whatOf(10)).toEqual([4, expect.stringContaining(`unchanged since ${day(9)}, for 1 day`)]);
+});
+
+test('a run of older days ends no silence', async () => {
+  const all = daily(14);
+  await begin(all, 9);
+  stage.entries = until(all, 9, '00:00');
+  expect(await night(9)).toMatchObject({ exitCode: 4 });
+  await stage.run(day(2), day(4));
+  expect(await published()).toEqual(firsts(0, 8));
+  expect(await isProven(9)).toBe(false);
 });
 
 test('one currency of two is frozen: the other goes on', async () => {

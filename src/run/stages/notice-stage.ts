@@ -5,9 +5,15 @@
 import { addDays, dayOf, dayWindow, zoneDays } from '../../ledger/business-day.ts';
 import { isChecked } from '../../ledger/checks.ts';
 import { emptyBusyDays, USUAL_DAYS, type EntriesADay } from '../../ledger/empty-days.ts';
-import type { BusinessDay, Window } from '../../ledger/entry.ts';
-import { HABIT_DAYS, silenceOf, type Silence } from '../../ledger/silence.ts';
-import { endSilences, storeSilent } from '../../store/silent-accounts.ts';
+import type { BusinessDay } from '../../ledger/entry.ts';
+import { silenceOf, type ActiveDays } from '../../ledger/silence.ts';
+import {
+  endSilences,
+  quietAccounts,
+  storeSilent,
+  type QuietAccount,
+  type SilentNow,
+} from '../../store/silent-accounts.ts';
 import { compareAmounts } from '../../ledger/money.ts';
 import { ALL_TIME, covers } from '../../ledger/window.ts';
 import { entriesADay, hasUnreadable } from '../../store/account-days.ts';
@@ -136,14 +142,12 @@ export async function noteEndOfSilences(work: MerchantWork): Promise<void> {
   const { deps, lease, merchantNo, known } = work;
   const through = daysToJudge(work).at(-1);
   if (!known.hasSilent || through === undefined) return;
-  await writeTransaction(deps.db, lease, (trx) => endSilences(trx, merchantNo, { through, zone: deps.zone }));
+  await writeTransaction(deps.db, lease, (trx) => endSilences(trx, merchantNo, through));
 }
 
-const LAST_DAY = '9999-12-31';
-
 /**
- * Puts on record which accounts are silent for longer than ever before, so that these days are not proven. Asks nothing where each
- * account has entries on the last day read, and none was silent before.
+ * Puts on record which accounts are silent for longer than ever before, so that what follows their newest entry is not proven. Asks
+ * nothing where each account has newer entries than those of the last day that is over, and none was silent before.
  */
 async function noteSilentAccounts(
   work: MerchantWork,
@@ -151,35 +155,44 @@ async function noteSilentAccounts(
   busy?: FiguresSeen['busy'],
 ): Promise<void> {
   const { deps, lease, merchantNo, known } = work;
+  const { zone } = deps;
   const through = daysToJudge(work).at(-1);
   if (through === undefined) return;
-  if (!known.hasSilent && busy?.every((own) => own.has(through)) === true) return;
-  const last = dayWindow(through, deps.zone);
-  // What was not read says nothing of silence.
+  if (!known.hasSilent && busy?.every((own) => [...own].some((day) => day > through)) === true) return;
+  const last = dayWindow(through, zone);
+  // What was not read says nothing of silence, nor do days of long ago.
   const isRead =
     sync === null ||
     (sync.report.failure === null &&
       !sync.report.uncertified.some(({ window }) => window.endMs >= last.beginMs));
-  if (!isRead) return;
-  const from = addDays(through, -HABIT_DAYS);
-  const byCurrency = await entriesADay(deps.db, merchantNo, { from, to: LAST_DAY });
-  const silent = new Map<string, Silence & Window>();
-  for (const [currency, entries] of byCurrency) {
-    const silence = silenceOf(entries, through);
-    if (silence === null) continue;
-    const { beginMs } = dayWindow(silence.from, deps.zone);
-    silent.set(currency, { ...silence, beginMs, endMs: last.endMs });
+  if (!isRead || dayWindow(addDays(through, 1), zone).endMs <= settledMs(work)) return;
+  const silent = new Map<string, SilentNow>();
+  for (const { currency, newestMs, days } of await quietAccounts(deps.db, merchantNo, { ...last, through })) {
+    const silence = silenceOf(activeDays(days, zone), through);
+    if (silence !== null)
+      silent.set(currency, { ...silence, newestMs, beginMs: newestMs + 1, endMs: last.endMs });
   }
   if (silent.size === 0 && !known.hasSilent) return;
   await writeTransaction(deps.db, lease, (trx) => storeSilent(trx, merchantNo, silent, deps.now()));
 }
 
-function daysToJudge({ deps, days: range }: MerchantWork): readonly BusinessDay[] {
-  const settledMs = deps.now().getTime() - deps.settleDelayMs;
-  const earliest = addDays(dayOf(settledMs, deps.zone), -JUDGED_DAYS_MAX);
+const activeDays = (days: QuietAccount['days'], zone: string): ActiveDays =>
+  new Map(
+    days.map(({ day, count, lastMs }) => [
+      day,
+      { count, tailMs: lastMs === null ? null : dayWindow(day, zone).endMs - lastMs },
+    ]),
+  );
+
+const settledMs = ({ deps }: MerchantWork): number => deps.now().getTime() - deps.settleDelayMs;
+
+function daysToJudge(work: MerchantWork): readonly BusinessDay[] {
+  const { deps, days: range } = work;
+  const untilMs = settledMs(work);
+  const earliest = addDays(dayOf(untilMs, deps.zone), -JUDGED_DAYS_MAX);
   const from = range.from < earliest ? earliest : range.from;
   const days = zoneDays(from, range.to, deps.zone);
-  return days.filter((day) => dayWindow(day, deps.zone).endMs <= settledMs);
+  return days.filter((day) => dayWindow(day, deps.zone).endMs <= untilMs);
 }
 
 /**

@@ -92,20 +92,23 @@ export function reasonsOfHeld(days: readonly HeldDay[], zone: string): Reason[] 
 
 /** An account that no longer moves, whether it ended or the platform shows a frozen state. */
 export const reasonOfSilent = ({ merchantNo, currency, ...silent }: SilentAccount): Reason => {
-  const { newestDay, days, longest, from, to } = silent;
+  const { newestDay, newestEntry, usualUntil, days, longest, from, to } = silent;
   const before =
     longest === 0
       ? 'before, no such day was without entries'
       : `before, never for more than ${counted(longest, 'such day')}`;
+  const isCut = days === 0 && usualUntil !== null;
+  const whatIsOdd = isCut
+    ? `the newest entry is of ${newestEntry}; on each comparable day before, entries came until at least ${usualUntil}`
+    : `the newest entry is unchanged since ${newestDay}, for ${counted(days, 'day')} on which entries were due; ${before}`;
   const command = `daybook amendments accept --merchant ${shellWord(merchantNo)} --currency ${currency}`;
   return {
     exitCode: EXIT.incomplete,
     what:
-      `${merchantNo} ${currency} ${spanName({ from, to })}: the newest entry is unchanged since ${newestDay}, for ` +
-      `${counted(days, 'day')} on which entries were due; ${before}. The platform may answer from a frozen state, so ` +
-      `these days are not proven and not published`,
+      `${merchantNo} ${currency} ${spanName({ from, to })}: ${whatIsOdd}. The platform may answer from a frozen state, so ` +
+      `${from === to ? 'this day is' : 'these days are'} not proven and not published; a statement that was published before stays`,
     todo:
-      `ask the platform for entries after ${newestDay}; with the next entry this ends by itself. If nothing was booked, ` +
+      `ask the platform for entries after ${newestEntry}; with the next entry this ends by itself. If nothing was booked, ` +
       `\`${command} --note TEXT\`; without that, the silence is believed after ${SILENT_DAYS_MAX} days`,
     merchantNo,
     awaitsPerson: true,

@@ -2003,7 +2003,7 @@ export interface SilentAccount {
    */
   accepted_at: Date | null;
   /**
-   * First ms of the first day that lacks entries, since 1970.
+   * The ms after the newest entry, since 1970.
    */
   begin_ms: number;
   /**
@@ -2011,7 +2011,7 @@ export interface SilentAccount {
    */
   currency: string;
   /**
-   * Last ms of the last such day that was read, included.
+   * Last ms of the last day that was read, included.
    */
   end_ms: number;
   /**
@@ -2027,6 +2027,10 @@ export interface SilentAccount {
    */
   newest_day: string;
   /**
+   * When the newest entry was booked, in ms since 1970.
+   */
+  newest_ms: number;
+  /**
    * When a run noticed it first.
    */
   noticed_at: Date;
@@ -2034,6 +2038,10 @@ export interface SilentAccount {
    * Days without entries since then, less weekdays on which the account never has any.
    */
   silent_days: number;
+  /**
+   * Longest time in ms from the last entry of such a day to its end before. Null unless that day itself ends too early.
+   */
+  usual_tail_ms: number | null;
 }
 
 export interface Statement {
