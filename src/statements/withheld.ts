@@ -93,8 +93,6 @@ export function whyWithheld(
     const why = `the day is not over before ${wallSecond(window.endMs + 1, zone)} (${zone})`;
     return { account, day, cause: 'not-over', why };
   }
-  if (heldEntries?.isHeld(account) === true)
-    return { account, day, cause: 'held', why: heldEntries.isOfAnotherLedger ? ANOTHER_LEDGER : HELD };
   const shared = sharedFrom?.get(accountKey(account));
   if (shared !== undefined && shared.day <= day) {
     const { day: since, otherMerchantNo, count } = shared;
@@ -106,6 +104,8 @@ export function whyWithheld(
         : `it follows ${since}, of which ${entries} ${under}`;
     return { account, day, cause: 'shared', why };
   }
+  if (heldEntries?.isHeld(account) === true)
+    return { account, day, cause: 'held', why: heldEntries.isOfAnotherLedger ? ANOTHER_LEDGER : HELD };
   const unreconciled = notReconciled({ account, day }, changed);
   if (unreconciled !== null) return unreconciled;
   const missing = subtractWindows([window], past.proven(account.currency));
