@@ -23,7 +23,8 @@ import {
 import type { Asked } from './certificate.ts';
 import { createBeliefs } from './beliefs.ts';
 import type { NotedReading } from './certify.ts';
-import { createOwnLedger, type OwnLedger, type OwnLedgerOptions } from './own-ledger.ts';
+import type { OwnLedgerOptions } from './ledger-sight.ts';
+import { createOwnLedger, type OwnLedger } from './own-ledger.ts';
 import { holds, plannedIn, type WideWindow, wideOf } from './wide-windows.ts';
 import pLimit from 'p-limit';
 
