@@ -66,7 +66,7 @@ interface Seen {
   readonly lacking: Set<string>;
 }
 
-const WHOLE = '';
+const EVERY_ACCOUNT = '';
 
 export function createOwnLedger(options: OwnLedgerOptions): OwnLedger {
   const stored = createLedgerSight(options);
@@ -83,9 +83,13 @@ export function createOwnLedger(options: OwnLedgerOptions): OwnLedger {
     !own.has(account) && (seen.get(account)?.lacking.size ?? 0) > 0;
   const problemOf = (account: string): AnotherLedgerAnswered => {
     const { shown, lacking } = seen.get(account)!;
-    return new AnotherLedgerAnswered([...shown.values()], lacking.size, account === WHOLE ? null : account);
+    return new AnotherLedgerAnswered(
+      [...shown.values()],
+      lacking.size,
+      account === EVERY_ACCOUNT ? null : account,
+    );
   };
-  const accounts = (): string[] => [...seen.keys()].filter((one) => one !== WHOLE);
+  const accounts = (): string[] => [...seen.keys()].filter((one) => one !== EVERY_ACCOUNT);
   return {
     knows: (entries) =>
       others !== null || (own.size > 0 && entries.every(({ currency }) => own.has(currency))),
@@ -117,7 +121,7 @@ export function createOwnLedger(options: OwnLedgerOptions): OwnLedger {
       }
       const isOneOther = sights.includes('other');
       const { sight, lacking } = isOneOther ? UNKNOWN : await stored.sightOfAll(shown, known);
-      note(WHOLE, shown, sight === 'other' ? lacking : []);
+      note(EVERY_ACCOUNT, shown, sight === 'other' ? lacking : []);
       if (sight === 'own') for (const { currency } of shown) own.add(currency);
       return isOneOther ? 'other' : sight;
     },
@@ -127,7 +131,7 @@ export function createOwnLedger(options: OwnLedgerOptions): OwnLedger {
         return first === undefined ? null : problemOf(first);
       }
       const all = [...seen.values()].flatMap(({ lacking }) => [...lacking]);
-      const shown = seen.get(WHOLE)?.shown ?? new Map<string, LedgerEntry>();
+      const shown = seen.get(EVERY_ACCOUNT)?.shown ?? new Map<string, LedgerEntry>();
       return all.length === 0
         ? null
         : new AnotherLedgerAnswered([...shown.values()], new Set(all).size, null);
