@@ -182,7 +182,8 @@ const amountOf = ({ credit, debit, currency }: LedgerEntry): string =>
 
 const AMENDMENTS_HELP = `
 If every entry of an account's day disappears at once, or most entries of several days, daybook keeps the entries and asks you.
-Until you confirm, they are held: published statements stay as they are, and runs end with 4. \`daybook amendments accept --note TEXT\`
+Until you confirm, they are held: published statements stay as they are, the account
+gets no new ones, and runs end with 4. \`daybook amendments accept --note TEXT\`
 confirms that they are gone. If they come back, the hold ends by itself.
 
 Examples:

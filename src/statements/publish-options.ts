@@ -6,7 +6,7 @@ import { askLease, type Lease, type LeaseAsker } from '../store/engine/lease.ts'
 import type { DayContentOptions } from './day-content.ts';
 import type { StatementFormat } from './formats/format.ts';
 import type { SigningKey } from '../ledger/signature.ts';
-import type { SharedFrom } from './withheld.ts';
+import type { HeldEntries, SharedFrom } from './withheld.ts';
 import type { AccountOnDay } from '../store/statements/due-days.ts';
 import type { SettledDay } from '../store/statements/record-published.ts';
 import type { StoredRow } from '../store/statements/stored-files.ts';
@@ -45,8 +45,8 @@ export interface PublishDayOptions extends DayContentOptions, SigningOptions {
   readonly formats?: readonly StatementFormat[];
   /** Accounts that are withheld from a day on, as entries may be another merchant's. If left out: none. */
   readonly sharedFrom?: SharedFrom;
-  /** Whether entries of the merchant are held, so that no published day is revised. If left out: none are. */
-  readonly holdsEntries?: boolean;
+  /** What of the merchant is held, so that no published day is revised. If left out: nothing is. */
+  readonly heldEntries?: HeldEntries | null;
   readonly runId: number;
 }
 

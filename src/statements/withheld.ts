@@ -27,8 +27,8 @@ export interface WithheldDay {
   readonly account: Account;
   readonly day: BusinessDay;
   /**
-   * `misfit`: its stored entries do not give its figures. `shared`: its entries may be another merchant's. `held`: it would be
-   * revised, or follows such a day, while entries of the merchant are held. `unreadable`: its figures lack entries that cannot be
+   * `misfit`: its stored entries do not give its figures. `shared`: its entries may be another merchant's. `held`: entries of
+   * its account are held; or it would be revised, or follows such a day, while entries of another account are held. `unreadable`: its figures lack entries that cannot be
    * read. `no-opening`: it has no entries, and the balance before it is not known.
    */
   readonly cause:
@@ -60,8 +60,15 @@ interface WithheldOptions {
   readonly now: () => Date;
   /** If left out, no account has such a day. */
   readonly sharedFrom?: SharedFrom;
-  /** Whether entries of the merchant are held. Then no published day is revised: what came may be of another ledger. */
-  readonly holdsEntries?: boolean;
+  /** What of the merchant is held; null or left out if nothing is. Then no published day is revised: what came may be of another ledger. */
+  readonly heldEntries?: HeldEntries | null;
+}
+
+/** Accounts of which nothing is published, neither new days nor revisions: their entries are held, or another ledger was answered. */
+export interface HeldEntries {
+  readonly isHeld: (account: Account) => boolean;
+  /** Nothing that came in this run is believed. */
+  readonly isOfAnotherLedger: boolean;
 }
 
 /**
@@ -79,7 +86,7 @@ export function whyWithheld(
   { account, day, ...near }: AccountOnDay & Pick<DueAccountDay, 'own' | 'before'>,
   past: PastOfDay,
   { changed, withheld }: { readonly changed: ChangedFrom; readonly withheld: readonly WithheldDay[] },
-  { zone, now, sharedFrom, holdsEntries = false }: WithheldOptions,
+  { zone, now, sharedFrom, heldEntries = null }: WithheldOptions,
 ): WithheldDay | null {
   const window = dayWindow(day, zone);
   if (now().getTime() <= window.endMs) {
@@ -97,12 +104,14 @@ export function whyWithheld(
         : `it follows ${since}, of which ${entries} ${under}`;
     return { account, day, cause: 'shared', why };
   }
+  if (heldEntries?.isHeld(account) === true)
+    return { account, day, cause: 'held', why: heldEntries.isOfAnotherLedger ? ANOTHER_LEDGER : HELD };
   const unreconciled = notReconciled({ account, day }, changed);
   if (unreconciled !== null) return unreconciled;
   const missing = subtractWindows([window], past.proven(account.currency));
   if (missing.length === 0) {
     const due = { account, day, ...near };
-    const held = holdsEntries ? whyHeld(due, past, withheld) : null;
+    const held = heldEntries !== null ? whyHeld(due, past, withheld) : null;
     return held ?? whyUnreadable(due, past) ?? whyAdopted(due, past);
   }
   const spans = missing
@@ -145,6 +154,11 @@ function whyAdopted(
     `its statement was adopted. Run \`daybook backfill --from ${unread.day} --to ${unread.day} --merchant ${shellWord(merchantNo)}\``;
   return { account, day, cause: 'uncertified', why };
 }
+
+const HELD =
+  'entries of this account are held, and until they are back or accepted as gone no day of the account is published';
+const ANOTHER_LEDGER =
+  'another ledger was answered in place of its own, and no day is published in such a run';
 
 /** Days before `day` were asked about before. */
 function whyHeld(

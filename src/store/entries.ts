@@ -220,6 +220,22 @@ export async function newestEntryIn(
   return rows[0] ?? null;
 }
 
+/** The newest entries that are booked before this instant, the newest first; of one currency, or of all of them. */
+export const newestBefore = (
+  db: Db,
+  { merchantNo, currency }: { readonly merchantNo: string; readonly currency: string | null },
+  beforeMs: number,
+  countMax: number,
+): Promise<LedgerEntry[]> => rowsOf(db)<LedgerEntry>`
+    WITH RECURSIVE held (currency) AS (${heldCurrenciesOf(merchantNo, currency)})
+    SELECT newest.* FROM held CROSS JOIN LATERAL (
+      SELECT ${ENTRY} FROM ledger_entry e
+      WHERE e.merchant_no = ${merchantNo} AND e.currency = held.currency AND e.vanished_at IS NULL
+        AND e.booked_ms < ${beforeMs}
+      ORDER BY e.booked_ms DESC LIMIT ${countMax}
+    ) AS newest
+    ORDER BY "bookedMs" DESC LIMIT ${countMax}`;
+
 /** A stored entry to reach to from a window: the newest one up to its end, or else the oldest one after it. */
 export async function entryNear(
   db: Db,

@@ -1,23 +1,23 @@
 /**
- * Tells whether what is read is the merchant's own ledger. A platform that answers a call with a ledger that is not read here
- * shows none of the stored entries, and nothing but new ones. So readings wait until one of them shows a stored entry; if
- * none does, nothing of them is believed.
+ * Tells whether what is read is the merchant's own ledger, account by account. A platform that answers a call with a ledger
+ * that is not read here shows none of the stored entries, and nothing but new ones. So what is read of an account waits until
+ * a stored entry of it is shown; if none is, nothing of it is believed.
+ *
+ * Where nothing is stored of the days that are read, the newest stored entries before them are asked for, unless what came
+ * goes on from their balance.
  */
-import type { Kysely } from 'kysely';
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import { counted } from '../ledger/text.ts';
-import { acceptedAmong } from '../store/absent-entries.ts';
 import type { Compared } from '../store/compare-with-stored.ts';
-import type { DB } from '../store/engine/schema.ts';
-import { entriesByNumber, windowsHolding } from '../store/entries.ts';
 import type { Asked } from './certificate.ts';
-
-/** Fewer entries than this may go and come anew in an honest ledger. */
-const LACKING_MIN = 3;
-/** Entries that are compared with the stored ones, and stored entries that they are compared with. */
-const SHOWN_COMPARED_MAX = 200;
-const LACKING_COMPARED_MAX = 2_000;
+import {
+  createLedgerSight,
+  SHOWN_COMPARED_MAX,
+  UNKNOWN,
+  type OwnLedgerOptions,
+  type Sight,
+} from './ledger-sight.ts';
 
 /** None of the stored entries was shown, and all that was shown is new. Nothing of it was written. */
 export class AnotherLedgerAnswered extends ExpectedError {
@@ -25,95 +25,117 @@ export class AnotherLedgerAnswered extends ExpectedError {
   readonly exitCode = EXIT.incomplete;
   readonly entries: readonly LedgerEntry[];
 
-  constructor(entries: readonly LedgerEntry[], { shown, lacking }: { shown: number; lacking: number }) {
-    const { batchNo, currency, bookedAt } = entries[0]!;
+  /** `account`: the currency if only one account of the merchant was answered so. */
+  constructor(shown: readonly LedgerEntry[], lacking: number, account: string | null) {
+    const { batchNo, currency, bookedAt } = shown[0]!;
     super(
-      `the platform answered with another ledger: none of ${counted(lacking, 'stored entry', 'stored entries')} of these days ` +
-        `was shown, and all of ${counted(shown, 'entry', 'entries')} that came ${shown === 1 ? 'is' : 'are'} new, such as ` +
-        `${batchNo}, booked ${bookedAt} in ${currency}. Nothing of it was written, and no statement follows it. Check ` +
+      `the platform answered with another ledger${account === null ? '' : ` for ${account}`}: none of ` +
+        `${counted(lacking, 'stored entry', 'stored entries')} of these days ` +
+        `was shown, and all of ${counted(shown.length, 'entry', 'entries')} that came ${shown.length === 1 ? 'is' : 'are'} new, ` +
+        `such as ${batchNo}, booked ${bookedAt} in ${currency}. Nothing of it was written, and no statement follows it. Check ` +
         "PLATFORM_HEADERS (does each call say whose it is?) and the merchant's token, and ask the platform. If it booked " +
         'the ledger anew, `daybook amendments accept` says so.',
     );
-    this.entries = entries;
+    this.entries = shown.slice(0, SHOWN_COMPARED_MAX);
   }
 }
 
-/** `own`: a stored entry is among them. `other`: stored entries are missing, and all that came is new. */
-type Sight = 'own' | 'other' | 'unknown';
-
 export interface OwnLedger {
+  /** Whether all of these entries are of accounts that are the merchant's own. */
+  readonly knows: (entries: readonly LedgerEntry[]) => boolean;
+  /** Whether an account is known to be the merchant's own. */
   readonly isKnown: () => boolean;
-  /** From now on every reading counts as the merchant's own. */
-  readonly setKnown: () => void;
-  /** Whether anything is stored that a reading could show. Of several calls, only the first one asks. */
+  readonly isSettled: () => boolean;
+  /** From now on everything counts as the merchant's own, except accounts of which another ledger was answered until now. */
+  readonly settle: () => void;
+  /** Whether anything is stored of these days. Of several calls, only the first one asks. */
+  readonly holds: () => Promise<boolean>;
+  /** Whether anything is stored that a reading could show, or could go on from. */
   readonly mayTell: () => Promise<boolean>;
   readonly examine: (compared: readonly Compared[]) => Promise<Sight>;
   /** Null if no reading lacked stored entries and showed new ones alone. */
   readonly problem: () => AnotherLedgerAnswered | null;
+  /** The accounts that another ledger was answered for, once all is settled, by currency. */
+  readonly others: () => ReadonlyMap<string, AnotherLedgerAnswered>;
+  /** Windows before the days that are read of which stored entries were not shown. */
+  readonly olderLacking: () => readonly Asked[];
 }
 
-interface OwnLedgerOptions {
-  readonly db: Kysely<DB>;
-  readonly merchantNo: string;
-  readonly planned: readonly Asked[];
+interface Seen {
+  readonly shown: Map<string, LedgerEntry>;
+  readonly lacking: Set<string>;
 }
 
-export function createOwnLedger({ db, merchantNo, planned }: OwnLedgerOptions): OwnLedger {
-  let isKnown = false;
-  let mayTell: Promise<boolean> | null = null;
-  const shown = new Map<string, LedgerEntry>();
-  const lacking = new Set<string>();
+const EVERY_ACCOUNT = '';
+
+export function createOwnLedger(options: OwnLedgerOptions): OwnLedger {
+  const stored = createLedgerSight(options);
+  const own = new Set<string>();
+  const seen = new Map<string, Seen>();
+  let others: Map<string, AnotherLedgerAnswered> | null = null;
+  const note = (account: string, shown: readonly LedgerEntry[], lacking: readonly string[]): void => {
+    const known = seen.get(account) ?? { shown: new Map(), lacking: new Set() };
+    seen.set(account, known);
+    for (const entry of shown) known.shown.set(entry.batchNo, entry);
+    for (const one of lacking) known.lacking.add(one);
+  };
+  const isOther = (account: string): boolean =>
+    !own.has(account) && (seen.get(account)?.lacking.size ?? 0) > 0;
+  const problemOf = (account: string): AnotherLedgerAnswered => {
+    const { shown, lacking } = seen.get(account)!;
+    return new AnotherLedgerAnswered(
+      [...shown.values()],
+      lacking.size,
+      account === EVERY_ACCOUNT ? null : account,
+    );
+  };
+  const accounts = (): string[] => [...seen.keys()].filter((one) => one !== EVERY_ACCOUNT);
   return {
-    isKnown: () => isKnown,
-    setKnown: () => {
-      isKnown = true;
+    knows: (entries) =>
+      others !== null || (own.size > 0 && entries.every(({ currency }) => own.has(currency))),
+    isKnown: () => others !== null || own.size > 0,
+    isSettled: () => others !== null,
+    settle: () => {
+      others ??= new Map(
+        accounts()
+          .filter(isOther)
+          .map((one) => [one, problemOf(one)]),
+      );
     },
-    mayTell: () =>
-      (mayTell ??= windowsHolding(db, merchantNo, planned).then((holding) => holding.length > 0)),
+    ...stored,
     examine: async (compared) => {
-      const sight = await sightOf(db, merchantNo, compared);
-      if (sight === 'other')
-        for (const { unstored } of compared) for (const one of unstored.lacking) lacking.add(one);
-      for (const { part } of compared)
-        for (const entry of part.reading.entries) shown.set(entry.batchNo, entry);
-      return sight;
+      const shown = compared.flatMap(({ part }) => part.reading.entries);
+      if (shown.length === 0) return 'unknown';
+      const known = await stored.known(compared, (currency) => own.has(currency));
+      const sights: Sight[] = [];
+      for (const [currency, came] of Map.groupBy(shown, (entry) => entry.currency)) {
+        if (own.has(currency)) continue;
+        const { sight, lacking } = await stored.sightOf(currency, came, known);
+        if (sight === 'own') own.add(currency);
+        if (sight !== 'own') note(currency, came, sight === 'other' ? lacking : []);
+        sights.push(sight);
+      }
+      if (own.size > 0) {
+        for (const one of await stored.withoutPast(accounts())) own.add(one);
+        return sights.includes('other') ? 'other' : 'own';
+      }
+      const isOneOther = sights.includes('other');
+      const { sight, lacking } = isOneOther ? UNKNOWN : await stored.sightOfAll(shown, known);
+      note(EVERY_ACCOUNT, shown, sight === 'other' ? lacking : []);
+      if (sight === 'own') for (const { currency } of shown) own.add(currency);
+      return isOneOther ? 'other' : sight;
     },
-    problem: () =>
-      lacking.size === 0
+    problem: () => {
+      if (own.size > 0) {
+        const first = accounts().find(isOther);
+        return first === undefined ? null : problemOf(first);
+      }
+      const all = [...seen.values()].flatMap(({ lacking }) => [...lacking]);
+      const shown = seen.get(EVERY_ACCOUNT)?.shown ?? new Map<string, LedgerEntry>();
+      return all.length === 0
         ? null
-        : new AnotherLedgerAnswered([...shown.values()].slice(0, SHOWN_COMPARED_MAX), {
-            shown: shown.size,
-            lacking: lacking.size,
-          }),
+        : new AnotherLedgerAnswered([...shown.values()], new Set(all).size, null);
+    },
+    others: () => others ?? new Map(),
   };
 }
-
-async function sightOf(db: Kysely<DB>, merchantNo: string, compared: readonly Compared[]): Promise<Sight> {
-  const shown = compared.flatMap(({ part }) => part.reading.entries);
-  const lacking = compared.flatMap(({ unstored }) => unstored.lacking);
-  if (shown.length === 0) return 'unknown';
-  if (compared.some(({ part, unstored }) => unstored.entries.length < part.reading.entries.length))
-    return 'own';
-  const some = shown.slice(0, SHOWN_COMPARED_MAX);
-  const known = await entriesByNumber(db, merchantNo, [
-    ...some.map(({ batchNo }) => batchNo),
-    ...lacking.slice(0, LACKING_COMPARED_MAX),
-  ]);
-  if (some.some(({ batchNo }) => known.has(batchNo))) return 'own';
-  // A ledger that was renumbered has the same entries.
-  const contents = new Set([...known.values()].map(contentOf));
-  if (shown.some((entry) => contents.has(contentOf(entry)))) return 'own';
-  if (lacking.length < LACKING_MIN) return 'unknown';
-  // Where nothing of the older days is shown at all, these are gone, and what is newer may well be the merchant's own.
-  const newestMs = [...known.values()].reduce((newest, { bookedMs }) => Math.max(newest, bookedMs), 0);
-  if (shown.every(({ bookedMs }) => bookedMs > newestMs)) return 'unknown';
-  return (await acceptedAmong(db, merchantNo, lacking)) > 0 ? 'own' : 'other';
-}
-
-const contentOf = ({ currency, credit, debit, balance, bookedAt }: LedgerEntry): string =>
-  JSON.stringify(
-    [currency, credit, debit, balance, bookedAt].map((value) => (value === null ? null : plain(value))),
-  );
-
-/** Amounts may be spelt with or without zeros at their end. */
-const plain = (value: string): string => (/^-?\d+\.\d*0+$/.test(value) ? value.replace(/\.?0+$/, '') : value);

@@ -1,8 +1,9 @@
 /** Stores readings, judges missing entries when all is stored, and counts what it did. */
 import type { Kysely } from 'kysely';
-import type { Window } from '../ledger/entry.ts';
+import type { LedgerEntry, Window } from '../ledger/entry.ts';
 import { createTimesSeen, type FullMinutes } from '../ledger/whole-minutes.ts';
-import { lengthMs } from '../ledger/window.ts';
+import { covers, lengthMs } from '../ledger/window.ts';
+import { certifiedWindows } from '../store/certificates.ts';
 import type { Lease } from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';
 import {
@@ -22,7 +23,8 @@ import {
 import type { Asked } from './certificate.ts';
 import { createBeliefs } from './beliefs.ts';
 import type { NotedReading } from './certify.ts';
-import { createOwnLedger } from './own-ledger.ts';
+import type { OwnLedgerOptions } from './ledger-sight.ts';
+import { createOwnLedger, type OwnLedger } from './own-ledger.ts';
 import { holds, plannedIn, type WideWindow, wideOf } from './wide-windows.ts';
 import pLimit from 'p-limit';
 
@@ -46,6 +48,8 @@ export interface StoredReadings extends StoredWindow {
   readonly notices: Readonly<Record<string, number>>;
   /** The newest timestamps, if the platform cut their seconds; null if not. */
   readonly fullMinutes: FullMinutes | null;
+  /** The accounts that another ledger was answered for. Nothing of it was written. */
+  readonly otherLedgers: readonly { readonly currency: string; readonly problem: Error }[];
 }
 
 export const NOTHING_STORED: StoredReadings = {
@@ -55,6 +59,7 @@ export const NOTHING_STORED: StoredReadings = {
   ...NOTHING_CHANGED,
   notices: {},
   fullMinutes: null,
+  otherLedgers: [],
 };
 
 const FIGURES = ['inserted', 'amended', 'vanished', 'returned', 'quarantined', 'unchanged'] as const;
@@ -68,6 +73,7 @@ interface ReadingStoreOptions {
   readonly runId: number;
   readonly now: () => Date;
   readonly signal: AbortSignal;
+  readonly readOlder: OwnLedgerOptions['readOlder'];
 }
 
 export interface ReadingStore {
@@ -165,51 +171,88 @@ const entriesOf = (readings: readonly Reading[]): number =>
   readings.reduce((sum, { read }) => sum + read.reading.entries.length, 0);
 
 interface RecognitionParts {
-  readonly ledger: ReturnType<typeof createOwnLedger>;
+  readonly ledger: OwnLedger;
+  readonly others: ReturnType<typeof createOthers>;
   readonly beliefs: ReturnType<typeof createBeliefs>;
   readonly compare: (one: Reading) => Promise<Compared[]>;
   readonly believe: (one: Reading, known?: readonly Compared[]) => Promise<void>;
 }
 
-/** Lets readings wait until one of them is of the merchant's own ledger. */
+/** Lets readings wait until one of them is of the merchant's own ledger, and those of an account until it is shown to be its own. */
 function createRecognition(
   { planned, signal }: ReadingStoreOptions,
-  { ledger, beliefs, compare, believe }: RecognitionParts,
+  { ledger, others, beliefs, compare, believe }: RecognitionParts,
 ) {
-  const waiting: Reading[] = [];
+  let waiting: Reading[] = [];
   let isSecondRound = false;
 
-  const recognise = async (): Promise<void> => {
-    ledger.setKnown();
-    for (const one of waiting.splice(0)) await believe(one);
+  const release = async (): Promise<void> => {
+    const isFree = ({ read }: Reading): boolean => ledger.knows(read.reading.entries);
+    const free = waiting.filter(isFree);
+    waiting = waiting.filter((one) => !free.includes(one));
+    for (const one of free) await believe(one);
+  };
+  const settle = async (): Promise<void> => {
+    ledger.settle();
+    await release();
   };
 
   const store = async (part: Asked, read: NotedReading): Promise<void> => {
     signal.throwIfAborted();
     const windows = plannedIn(part, planned).map(({ window }) => window);
     const one = { asked: wideOf(windows, part.currency), read };
-    if (ledger.isKnown()) return believe(one);
-    if (windows.length === 1 && !(await ledger.mayTell())) await recognise();
-    if (ledger.isKnown()) return believe(one);
+    const { entries } = read.reading;
+    if (!ledger.knows(entries) && !(await ledger.mayTell())) await settle();
+    if (ledger.knows(entries) || (entries.length === 0 && !(await ledger.holds()))) return believe(one);
     const compared = await compare(one);
     const sight = await ledger.examine(compared);
-    if (sight === 'own' || (sight === 'unknown' && !(await ledger.mayTell()))) await recognise();
+    if (sight === 'other') await others.see();
+    await release();
+    if (ledger.knows(entries)) return believe(one, compared);
     // What is odd about several days is read again in parts before anything of it is believed.
-    if (ledger.isKnown() || (sight === 'other' && windows.length > 1 && !isSecondRound))
-      return believe(one, compared);
+    const isOdd = sight === 'other' && compared.some(({ unstored }) => unstored.lacking.length > 0);
+    if (isOdd && windows.length > 1 && !isSecondRound) {
+      const isKnown = (entry: LedgerEntry): boolean => !ledger.isKnown() || ledger.knows([entry]);
+      return believe(
+        { ...one, read: onlyOf(read, isKnown) },
+        compared.map((its) => onlyComparedOf(its, isKnown)),
+      );
+    }
     waiting.push(one);
-    if (ledger.problem() === null && entriesOf(waiting) > WAITING_ENTRIES_MAX) await recognise();
+    if (ledger.problem() === null && entriesOf(waiting) > WAITING_ENTRIES_MAX) await settle();
   };
 
   const takeAgain = async (): Promise<readonly WideWindow[]> => {
-    if (!ledger.isKnown() && ledger.problem() === null) await recognise();
+    if (ledger.problem() === null) await settle();
     const again = isSecondRound && !ledger.isKnown() ? [] : beliefs.takeAgain();
+    const isLast = isSecondRound || again.length === 0;
     isSecondRound = true;
-    return again;
+    if (!isLast || !ledger.isKnown() || ledger.isSettled()) return again;
+    await settle();
+    return [...again, ...beliefs.takeAgain()];
   };
 
   return { store, takeAgain };
 }
+
+type IsKept = (entry: LedgerEntry) => boolean;
+
+/** A reading without the entries that are not believed, as if the platform had not sent them. */
+function onlyOf(read: NotedReading, isKept: IsKept): NotedReading {
+  const entries = read.reading.entries.filter(isKept);
+  const left = read.reading.entries.length - entries.length;
+  return left === 0
+    ? read
+    : { ...read, reading: { ...read.reading, entries, total: Math.max(0, read.reading.total - left) } };
+}
+
+const onlyComparedOf = ({ part, unstored }: Compared, isKept: IsKept): Compared => {
+  const entries = part.reading.entries.filter(isKept);
+  return {
+    part: { ...part, reading: { ...part.reading, entries, total: entries.length } },
+    unstored: { ...unstored, entries: unstored.entries.filter(isKept) },
+  };
+};
 
 export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
   const { db, merchantNo, runId, now, planned, signal } = options;
@@ -221,13 +264,16 @@ export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
   const oneAtATime = pLimit(1);
 
   const ledger = createOwnLedger(options);
+  const others = createOthers(options, { ledger, tally, uncertified });
 
   const compare = ({ asked, read }: Reading): Promise<Compared[]> => {
     const about = { merchantNo, currency: asked.currency, runId, now: now(), planned: asked.planned };
     return compareWideWithStored(db, { ...about, reading: read.reading });
   };
 
-  const believe = async (one: Reading, known?: readonly Compared[]): Promise<void> => {
+  const believe = async (given: Reading, before?: readonly Compared[]): Promise<void> => {
+    const one = others.without(given);
+    const known = one === given ? before : undefined;
     const { asked, read } = one;
     const compared = beliefs.isToCompare(asked, read) ? (known ?? (await compare(one))) : null;
     const verdict = beliefs.observe({ asked, read, compared });
@@ -236,19 +282,12 @@ export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
     if (verdict.kind === 'doubt') await writes.storeDoubted(asked, read, verdict.problem);
   };
 
-  const { store, takeAgain } = createRecognition(options, { ledger, compare, believe, beliefs });
+  const { store, takeAgain } = createRecognition(options, { ledger, others, compare, believe, beliefs });
 
   const finish = async (): Promise<void> => {
     const another = ledger.isKnown() ? null : ledger.problem();
     if (another !== null) {
-      const own = planned.map(({ window, currency }) => ({
-        merchantNo,
-        planned: window,
-        currency,
-        runId,
-        now: now(),
-      }));
-      await holdStored(db, options.lease, own);
+      await others.hold(planned);
       throw another;
     }
     for (const { asked, read, problem } of beliefs.rest())
@@ -257,6 +296,7 @@ export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
     const { vanished, spans } = await absences.judge();
     tally.stored.vanished += vanished;
     uncertified.push(...spans);
+    await others.leave();
   };
 
   return {
@@ -275,6 +315,71 @@ export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
       notices: { ...tally.notices },
       fullMinutes: tally.times.fullMinutes(),
     }),
+  };
+}
+
+/** The accounts that another ledger was answered for: nothing of them is written, and what is stored of them is held. */
+function createOthers(
+  { db, lease, merchantNo, runId, now, planned }: ReadingStoreOptions,
+  {
+    ledger,
+    tally,
+    uncertified,
+  }: {
+    readonly ledger: OwnLedger;
+    readonly tally: ReturnType<typeof createTally>;
+    readonly uncertified: UncertifiedSpan[];
+  },
+) {
+  let provenBefore: Promise<readonly Window[]> | null = null;
+  const about = (window: Window, currency: string | null) => ({
+    merchantNo,
+    currency,
+    runId,
+    now: now(),
+    window,
+  });
+  const hold = (asked: readonly Asked[]): Promise<void> =>
+    holdStored(
+      db,
+      lease,
+      [...asked, ...ledger.olderLacking()].map(({ window, currency }) => ({
+        ...about(window, currency),
+        planned: window,
+      })),
+    );
+  return {
+    hold,
+    /** To be called before anything is stored of days of which another ledger was seen: what was proven before stays so. */
+    see: async (): Promise<void> => {
+      const beginMs = Math.min(...planned.map(({ window }) => window.beginMs));
+      const endMs = Math.max(...planned.map(({ window }) => window.endMs));
+      await (provenBefore ??= certifiedWindows(db, merchantNo, { beginMs, endMs }));
+    },
+    without: (one: Reading): Reading => {
+      const read = onlyOf(one.read, ({ currency }) => !ledger.others().has(currency));
+      return read === one.read ? one : { ...one, read };
+    },
+    /** Puts their days on record as unproven, but for those that were proven before. */
+    leave: async (): Promise<void> => {
+      const proven = (await provenBefore) ?? [];
+      for (const [account, { message }] of ledger.others()) {
+        const own = planned
+          .filter(({ currency }) => currency === null || currency === account)
+          .map(({ window }) => ({ window, currency: account }));
+        await hold(own);
+        const nothing = { entries: [], unreadable: [], total: 0, requests: 0 };
+        const reading = {
+          ...nothing,
+          certified: false,
+          problem: `another ledger was answered for ${account}`,
+        };
+        for (const { window } of own.filter((one) => !covers(proven, one.window)))
+          await storeWindow(db, lease, { ...about(window, account), reading });
+        uncertified.push(...own.map(({ window }) => ({ window, problem: message, isHeld: true as const })));
+      }
+      tally.stored.otherLedgers = [...ledger.others()].map(([currency, problem]) => ({ currency, problem }));
+    },
   };
 }
 

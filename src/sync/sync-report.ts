@@ -84,6 +84,7 @@ const ADDITION: Addition = {
     return Object.fromEntries(both);
   },
   fullMinutes: (a, b) => a ?? b,
+  otherLedgers: (a, b) => [...a, ...b],
   failure: (a, b) => a ?? b,
   interrupted: (a, b) => a || b,
 };
@@ -105,8 +106,8 @@ export const sumOfSync = (all: readonly { readonly report: SyncReport }[]): Sync
 export function afterReadingAgain(before: SyncReport, again: SyncReport, window: Window): SyncReport {
   const reachedEnd = again.failure === null && !again.interrupted;
   const judgedAnew = reachedEnd ? [window] : again.uncertified.map((span) => span.window);
-  const stands = before.uncertified.flatMap(({ window: span, problem }): UncertifiedSpan[] =>
-    subtractWindows([span], judgedAnew).map((left) => ({ window: left, problem })),
+  const stands = before.uncertified.flatMap(({ window: span, ...why }): UncertifiedSpan[] =>
+    subtractWindows([span], judgedAnew).map((left) => ({ window: left, ...why })),
   );
   return addSyncReports({ ...before, uncertified: stands }, again);
 }

@@ -26,7 +26,7 @@ import {
 } from './zone-gate.ts';
 import { type Trace, UNTRACED } from '../host/trace.ts';
 import type { Window, LedgerEntry } from '../ledger/entry.ts';
-import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
+import type { LedgerPage, LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import { type Lease, LeaseLost } from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { type ReadLimits, READ_LIMITS } from './limits.ts';
@@ -40,6 +40,7 @@ import { isEmpty } from './beliefs.ts';
 import type { Asked } from './certificate.ts';
 import { capText } from './caps.ts';
 import { MAY_BE_CUT_MS, type NotedReading } from './certify.ts';
+import { isRefusal } from './page-source.ts';
 import { createPassReader, settledByMs, type PassReader } from './pass-reader.ts';
 import { readWindows, type ReadWindowsOptions } from './read-windows.ts';
 import { createReadingWork, type ReadingWork } from './reading-work.ts';
@@ -180,10 +181,23 @@ async function beginPass(options: SyncOptions, shared: Shared): Promise<Pass> {
       ...{ db, merchantNo, probe: source.probe },
       clockSkewMs: zoneGate.clockSkewMs,
     }),
-    readings: createReadingStore({ ...options, merchantNo, planned }),
+    readings: createReadingStore({ ...options, merchantNo, planned, readOlder: readOlder(options, source) }),
     ...{ contradictions: [], waiting: [], windowsDone: 0 },
   };
 }
+
+/** Of stored days that are not read in this pass. */
+const readOlder =
+  ({ merchant, signal }: SyncOptions, { reader }: PassReader) =>
+  async ({ window, currency }: Asked): Promise<LedgerPage | null> => {
+    try {
+      const query = { merchant, window, pageNum: 1, ...(currency === null ? {} : { currency }) };
+      return await reader.page(query, signal);
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      return null;
+    }
+  };
 
 async function readAll(pass: Pass): Promise<void> {
   const { options, wide, source, readings } = pass;

@@ -134,3 +134,85 @@ test('a run that holds entries of one day revises no other day, and the run that
     Object.keys(await statements()).filter((name) => name.includes('EUR') && name.includes('.r2.')),
   ).not.toEqual([]);
 });
+
+const storedOf = async (letter: string): Promise<string[]> => {
+  const rows = await stage.app().database.db.selectFrom('ledger_entry').select('batch_no').execute();
+  return rows.map(({ batch_no: batchNo }) => batchNo).filter((batchNo) => batchNo.startsWith(letter));
+};
+const publishedOf = async (currency: string): Promise<Record<string, string>> =>
+  Object.fromEntries(Object.entries(await statements()).filter(([name]) => name.includes(currency)));
+
+test.each([
+  ['of as many entries a day', ledger('A', 3), ledger('X', 3), 1],
+  ['for three nights', ledger('A', 3), ledger('X', 20), 3],
+  ['of full pages', ledger('A', 130), ledger('X', 120), 1],
+  ['of an account that was silent for weeks', ledger('A', 3, { days: DAYS.slice(0, 3) }), ledger('X', 3), 2],
+  [
+    'of recent days alone',
+    ledger('A', 3, { days: DAYS.slice(0, 3) }),
+    ledger('X', 3, { days: DAYS.slice(HONEST_DAYS - 1), opening: 77_000 }),
+    1,
+  ],
+])(
+  'one account of two is answered from another ledger, %s: nothing of it is written, the other account goes on',
+  async (_, own, other, nights) => {
+    const euros = ledger('E', 5, { currency: 'EUR' });
+    const before = await begin([...own, ...euros]);
+    const beforeUsd = await publishedOf('USD');
+    stage.entries = [...other, ...euros];
+    for (let nth = 1; nth <= nights; nth += 1) {
+      const wrong = await night(HONEST_DAYS + nth);
+      expect(wrong.exitCode).toBe(4);
+      expect(wrong.reasons[0]!.what).toMatch(/^M-PLAIN: the platform answered with another ledger for USD/);
+    }
+    expect(await storedOf('X')).toEqual([]);
+    expect(await publishedOf('USD')).toEqual(beforeUsd);
+    expect(Object.keys(await publishedOf('EUR')).join()).toContain(`date=${DAYS[HONEST_DAYS - 1 + nights]}`);
+    stage.entries = [...own, ...euros];
+    const right = await night(HONEST_DAYS + nights + 1);
+    expect([right.exitCode, right.reasons]).toEqual([0, []]);
+    expect(await statements()).toMatchObject(before);
+    expect(Object.keys(await publishedOf('USD')).join()).toContain(`date=${DAYS[HONEST_DAYS + nights]}`);
+  },
+);
+
+test.each([
+  ['of all days', ledger('X', 3)],
+  ['of recent days alone', ledger('X', 3, { days: DAYS.slice(HONEST_DAYS - 1), opening: 77_000 })],
+  ['of another currency', ledger('X', 3, { currency: 'EUR' })],
+])('of a merchant that was silent for weeks, %s: nothing is written or published', async (_, other) => {
+  const own = ledger('A', 3, { days: DAYS.slice(0, 3) });
+  const before = await begin(own);
+  stage.entries = other;
+  const wrong = await night(HONEST_DAYS + 1);
+  expect([wrong.exitCode, wrong.reasons[0]!.what]).toEqual([4, expect.stringMatching(/another ledger/)]);
+  expect(await storedOf('X')).toEqual([]);
+  expect(await statements()).toEqual(before);
+  stage.entries = own;
+  const right = await night(HONEST_DAYS + 2);
+  expect([right.exitCode, right.reasons]).toEqual([0, []]);
+});
+
+test('a merchant that was silent for weeks and goes on is read as ever', async () => {
+  await begin(ledger('A', 3, { days: DAYS.slice(0, 3) }));
+  stage.entries = ledger('A', 3, { days: [...DAYS.slice(0, 3), ...DAYS.slice(HONEST_DAYS)] });
+  expect(await night(HONEST_DAYS + 1)).toMatchObject({ exitCode: 0, reasons: [] });
+});
+
+test('while entries of an account are held, no day of it is published, new or old; another account goes on', async () => {
+  const own = ledger('A', 3);
+  const euros = ledger('E', 3, { currency: 'EUR' });
+  await begin([...own, ...euros]);
+  const usd = await publishedOf('USD');
+  stage.entries = [...own.filter(({ busiDate }) => !busiDate.startsWith(DAYS[11]!)), ...euros];
+  for (const nth of [1, 2]) {
+    const held = await night(HONEST_DAYS + nth);
+    expect(held.exitCode).toBe(4);
+    expect(held.reasons.map(({ what }) => what).join()).toContain('no day of the account is published');
+  }
+  expect(await publishedOf('USD')).toEqual(usd);
+  expect(Object.keys(await publishedOf('EUR')).join()).toContain(`date=${DAYS[HONEST_DAYS + 1]}`);
+  stage.entries = [...own, ...euros];
+  expect(await night(HONEST_DAYS + 3)).toMatchObject({ exitCode: 0 });
+  expect(Object.keys(await publishedOf('USD')).join()).toContain(`date=${DAYS[HONEST_DAYS + 2]}`);
+});

@@ -115,7 +115,7 @@ test(
     const right = await night('2026-03-03');
     expect(right).toMatchObject({ code: 4 });
     expect(await statements()).toContain('B USD 2026-03-03');
-    expect(right.stdout).toContain('or is held until `daybook amendments accept`');
+    expect(right.stdout).toContain('or is held until `daybook amendments accept --note TEXT`');
     const range = ['--currency', 'USD', '--from', '2026-03-01', '--to', '2026-03-02'];
     const accepted = await daybook(
       ['amendments', 'accept', '--merchant', 'A', ...range, '--note', 'of B'],

@@ -34,6 +34,7 @@ const CALM: SyncReport = {
   contradiction: null,
   caps: [],
   fullMinutes: null,
+  otherLedgers: [],
   heldBack: [],
   failure: null,
   interrupted: false,

@@ -37,6 +37,7 @@ describe('adding two reports', () => {
       contradiction: 'the first',
       caps: ['both', 'first'],
       fullMinutes: null,
+      otherLedgers: [],
       failure: null,
       interrupted: false,
     };
@@ -59,6 +60,7 @@ describe('adding two reports', () => {
       contradiction: 'the second',
       caps: ['both', 'second'],
       fullMinutes: { count: 9, from: '2026-03-01 09:00:00' },
+      otherLedgers: [],
       failure: away,
       interrupted: true,
     };
@@ -82,6 +84,7 @@ describe('adding two reports', () => {
       ],
       contradictions: 3,
       fullMinutes: { count: 9, from: '2026-03-01 09:00:00' },
+      otherLedgers: [],
       contradiction: 'the first',
       caps: ['both', 'first', 'second'],
       failure: away,

@@ -7,6 +7,7 @@ import { covers } from '../../ledger/window.ts';
 import { NOTHING_REPAIRED, repairFiles } from '../../statements/repair-files.ts';
 import { publishDays, type PublishReport } from '../../statements/publish.ts';
 import type { ForeignManifest } from '../../statements/publish-options.ts';
+import type { HeldEntries } from '../../statements/withheld.ts';
 import type { AccountOnDay } from '../../store/statements/due-days.ts';
 import { daysReadableNow } from '../../store/quarantine.ts';
 import { publishedSpan } from '../../store/statements/stored-files.ts';
@@ -14,6 +15,7 @@ import { heldDaysOf } from '../../store/absent-entries.ts';
 import type { DayRange } from '../range.ts';
 import { type MerchantOutcome, accountDayKey, NOTHING_PUBLISHED } from '../report.ts';
 import { sharedDays } from './notice-stage.ts';
+import { isOfAnotherLedger } from '../verdict/merchant-reasons.ts';
 import type { MerchantWork } from '../active-run.ts';
 
 /** Publishes the days of the range; without a range everything that is due, as the cascade may have changed days outside it. */
@@ -27,7 +29,7 @@ export async function publishStage(work: MerchantWork, outcome: MerchantOutcome)
     publishedNow: outcome.publishedNow,
     onForeign: (found: ForeignManifest): void => void foreign.push(found),
     sharedFrom: await sharedDays(work, outcome),
-    holdsEntries: await holdsEntries(work, outcome),
+    heldEntries: await heldEntriesOf(work, outcome),
   };
   const accounts = accountsOf(merchantNo, request.currencies);
   const report = await publishDays({
@@ -61,11 +63,20 @@ export async function publishStage(work: MerchantWork, outcome: MerchantOutcome)
   outcome.publish = { ...report, ...repair, repaired, readableNow, foreign };
 }
 
-/** A run that read the ledger knows it; another one asks. */
-async function holdsEntries({ deps, merchantNo }: MerchantWork, { sync }: MerchantOutcome): Promise<boolean> {
-  if (sync !== null) return sync.report.uncertified.some(({ isHeld }) => isHeld === true);
-  const held = await heldDaysOf(deps.db, [merchantNo]);
-  return held.some(({ acceptedAt }) => acceptedAt === null);
+/** Null if nothing is held. A run that read all days of absent entries knows whether any are; another one asks. */
+async function heldEntriesOf(
+  { request, deps, merchantNo }: MerchantWork,
+  { sync }: MerchantOutcome,
+): Promise<HeldEntries | null> {
+  if (sync !== null && isOfAnotherLedger(sync)) return { isHeld: () => true, isOfAnotherLedger: true };
+  const holdsNone = sync?.report.uncertified.every(({ isHeld }) => isHeld !== true);
+  if (holdsNone === true && request.range === null && request.currencies === null) return null;
+  const days = await heldDaysOf(deps.db, [merchantNo]);
+  const held = new Set([
+    ...days.filter(({ acceptedAt }) => acceptedAt === null).map(({ currency }) => currency),
+    ...(sync?.report.otherLedgers ?? []).map(({ currency }) => currency),
+  ]);
+  return held.size === 0 ? null : { isHeld: ({ currency }) => held.has(currency), isOfAnotherLedger: false };
 }
 
 /**

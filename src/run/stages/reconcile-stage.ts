@@ -76,7 +76,8 @@ const chain = (
  */
 async function heal(work: MerchantWork, outcome: MerchantOutcome): Promise<boolean> {
   const { request, deps, merchantNo } = work;
-  if (outcome.sync !== null && outcome.sync.report.failure !== null) return false;
+  const report = outcome.sync?.report;
+  if (report !== undefined && (report.failure !== null || report.otherLedgers.length > 0)) return false;
   const { newest, longestWaiting } = await breaksToHeal(deps.db, {
     accounts: accountsOf(merchantNo, request.currencies),
     spanMsMax: HEALING_SPAN_MS_MAX,

@@ -60,7 +60,10 @@ export async function syncStage(work: MerchantWork, outcome: MerchantOutcome): P
       onProgress: (progress) => deps.onProgress({ stage: 'sync', ...progress }),
     });
     const olderDays =
-      checksHistoricalDays(request, deps) && report.failure === null && !report.interrupted
+      checksHistoricalDays(request, deps) &&
+      report.failure === null &&
+      !report.interrupted &&
+      report.otherLedgers.length === 0
         ? await historicalDaysOf(work, outcome, {
             windows,
             report,
@@ -88,8 +91,13 @@ export const withExplainedFailure = (
 ): Promise<MerchantSync[]> =>
   Promise.all(
     all.map(async (one) => {
-      const failure = await explainFailure(db, one.merchantNo, one.report.failure);
-      return failure === one.report.failure ? one : { ...one, report: { ...one.report, failure } };
+      const { merchantNo, report } = one;
+      const failure = await explainFailure(db, merchantNo, report.failure);
+      if (failure === report.failure && report.otherLedgers.length === 0) return one;
+      const otherLedgers = report.otherLedgers.map(async ({ currency, problem }) => ({
+        ...{ currency, problem: (await explainFailure(db, merchantNo, problem)) ?? problem },
+      }));
+      return { ...one, report: { ...report, failure, otherLedgers: await Promise.all(otherLedgers) } };
     }),
   );
 

@@ -24,6 +24,7 @@ import {
 } from './exit-codes.ts';
 import {
   isOfAnotherLedger,
+  reasonsOfOtherLedgers,
   reasonOfFailure,
   reasonsOfClock,
   reasonsOfContradictions,
@@ -132,6 +133,7 @@ function leadingOf(
     .filter((change) => another.every(({ merchantNo }) => merchantNo !== change.merchantNo));
   const causes = [
     ...another.map(({ merchantNo, report }) => reasonOfFailure(merchantNo, report.failure!)),
+    ...sync.flatMap(reasonsOfOtherLedgers),
     ...common.map(reasonOfCommon),
     ...together.flatMap(({ moved }) => moved.map(reasonOfMoved)),
   ];

@@ -41,8 +41,16 @@ export function reasonsOfReading(
     ...firstOf(caps, moreCaps, CAPS_NAMED_MAX),
     ...firstOf(uncertified, moreUncertified, windowsNamed),
     ...(report.failure === null ? [] : [reasonOfFailure(merchantNo, report.failure)]),
+    ...reasonsOfOtherLedgers({ merchantNo, report }),
   ];
 }
+
+/** Accounts that another ledger was answered for, while another account was the merchant's own. */
+export const reasonsOfOtherLedgers = ({
+  merchantNo,
+  report,
+}: Pick<MerchantSync, 'merchantNo' | 'report'>): Reason[] =>
+  report.otherLedgers.map(({ problem }) => reasonOfFailure(merchantNo, problem));
 
 /** One window shows a cap as well as ten. */
 const CAPS_NAMED_MAX = 1;
