@@ -66,7 +66,8 @@ interface Seen {
   readonly lacking: Set<string>;
 }
 
-const EVERY_ACCOUNT = '';
+/** Stands for all accounts together. */
+const ALL = '';
 
 export function createOwnLedger(options: OwnLedgerOptions): OwnLedger {
   const stored = createLedgerSight(options);
@@ -83,13 +84,9 @@ export function createOwnLedger(options: OwnLedgerOptions): OwnLedger {
     !own.has(account) && (seen.get(account)?.lacking.size ?? 0) > 0;
   const problemOf = (account: string): AnotherLedgerAnswered => {
     const { shown, lacking } = seen.get(account)!;
-    return new AnotherLedgerAnswered(
-      [...shown.values()],
-      lacking.size,
-      account === EVERY_ACCOUNT ? null : account,
-    );
+    return new AnotherLedgerAnswered([...shown.values()], lacking.size, account === ALL ? null : account);
   };
-  const accounts = (): string[] => [...seen.keys()].filter((one) => one !== EVERY_ACCOUNT);
+  const accounts = (): string[] => [...seen.keys()].filter((one) => one !== ALL);
   return {
     knows: (entries) =>
       others !== null || (own.size > 0 && entries.every(({ currency }) => own.has(currency))),
@@ -121,7 +118,7 @@ export function createOwnLedger(options: OwnLedgerOptions): OwnLedger {
       }
       const isOneOther = sights.includes('other');
       const { sight, lacking } = isOneOther ? UNKNOWN : await stored.sightOfAll(shown, known);
-      note(EVERY_ACCOUNT, shown, sight === 'other' ? lacking : []);
+      note(ALL, shown, sight === 'other' ? lacking : []);
       if (sight === 'own') for (const { currency } of shown) own.add(currency);
       return isOneOther ? 'other' : sight;
     },
@@ -131,7 +128,7 @@ export function createOwnLedger(options: OwnLedgerOptions): OwnLedger {
         return first === undefined ? null : problemOf(first);
       }
       const all = [...seen.values()].flatMap(({ lacking }) => [...lacking]);
-      const shown = seen.get(EVERY_ACCOUNT)?.shown ?? new Map<string, LedgerEntry>();
+      const shown = seen.get(ALL)?.shown ?? new Map<string, LedgerEntry>();
       return all.length === 0
         ? null
         : new AnotherLedgerAnswered([...shown.values()], new Set(all).size, null);
