@@ -16,9 +16,9 @@ const MAY_IMPORT = {
   forms: ['ledger', 'host', 'settings'],
   sync: ['ledger', 'host', 'platform', 'store', 'objects'],
   reconcile: ['ledger', 'host', 'platform', 'store', 'objects'],
-  statements: ['ledger', 'host', 'platform', 'store', 'objects', 'signing.ts'],
-  months: ['ledger', 'host', 'store', 'objects', 'signing.ts', 'settings', 'statements'],
-  verify: ['ledger', 'host', 'signing.ts', 'objects', 'statements', 'months'],
+  statements: ['ledger', 'host', 'platform', 'store', 'objects', 'signing.ts', 'verify'],
+  months: ['ledger', 'host', 'store', 'objects', 'signing.ts', 'verify', 'settings', 'statements'],
+  verify: ['ledger', 'signing.ts'],
   run: [
     ...['ledger', 'host', 'signing.ts', 'platform', 'store', 'objects', 'settings'],
     ...['sync', 'reconcile', 'statements', 'months'],

@@ -9,36 +9,17 @@ import { formatNote, inFormat } from '../statements/fetch.ts';
 import { formatWith, MONTH_FORMATS, SPREADSHEET, STATEMENT_FORMATS } from '../statements/formats/all.ts';
 import { CSV } from '../statements/formats/csv.ts';
 import type { StatementFormat } from '../statements/formats/format.ts';
-import {
-  fileOf,
-  manifestFileNextTo,
-  manifestKey,
-  monthZipName,
-  nameIn,
-  SIGNATURE_EXTENSION,
-} from '../statements/keys.ts';
+import { fileOf, manifestFileNextTo, manifestKey, SIGNATURE_EXTENSION } from '../verify/names.ts';
+import { monthZipName, nameIn } from '../statements/keys.ts';
 import { monthDownload, zippedMonth, type DayAsCsv } from '../months/month-files.ts';
 import type { ListedMonth, Month } from '../months/month.ts';
 import { isUnsigned } from '../statements/write-manifest.ts';
 import { recordAuditEvent } from '../store/audit.ts';
 import { monthSubject } from '../store/downloaded.ts';
 import { namesOfMerchant } from '../store/names.ts';
-import {
-  publishedMerchants,
-  statementOf,
-  statementsOfDay,
-  type StatementRow,
-} from '../store/statements/statements.ts';
+import { publishedMerchants, statementOf, statementsOfDay, type StatementRow } from '../store/statements/statements.ts';
 import { manifestOfDay, type ManifestRow } from '../store/statements/stored-files.ts';
-import {
-  answer,
-  auditEventOf,
-  offlineSettings,
-  collect,
-  withBy,
-  type CommandOutput,
-  type StoreWork,
-} from './context.ts';
+import { answer, auditEventOf, offlineSettings, collect, withBy, type CommandOutput, type StoreWork } from './context.ts';
 import { download } from './download.ts';
 import { currenciesOf, currencyFlag, dayFlag, merchantsOf, monthFlag } from './flags.ts';
 import { counted, lines } from './output/text.ts';

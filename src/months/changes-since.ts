@@ -14,18 +14,11 @@ import { namesOfMerchant } from '../store/names.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { revisionOf, rowsBetween, StatementDamaged } from '../statements/fetch.ts';
 import { csvText } from '../statements/formats/csv.ts';
-import {
-  ADDED,
-  CHANGE_COLUMN,
-  columnsNamed,
-  columnsOf,
-  REVERSED,
-  STATEMENT_COLUMNS,
-  type Cells,
-  type RowCells,
-  type StatementFormat,
-} from '../statements/formats/format.ts';
-import { changesName, dayPrefix, fileOf } from '../statements/keys.ts';
+import { ADDED, CHANGE_COLUMN, columnsNamed, REVERSED, STATEMENT_COLUMNS, type Cells, type StatementFormat } from '../statements/formats/format.ts';
+import { columnsOf } from '../verify/formats.ts';
+import { type RowCells } from '../verify/csv.ts';
+import { changesName } from '../statements/keys.ts';
+import { dayPrefix, fileOf } from '../verify/names.ts';
 import { accountMonths, type Month } from './month.ts';
 import { currentOf } from '../statements/summary.ts';
 import { zipped, type ZippedFile } from '../statements/zipped.ts';

@@ -4,42 +4,19 @@ import type { Transaction } from 'kysely';
 import { sha256Of } from '../host/sha256.ts';
 import { countedInText as counted } from '../ledger/text.ts';
 import type { SigningKey } from '../ledger/signature.ts';
-import {
-  ObjectExists,
-  ObjectStoreUnreachable,
-  ObjectStoreRefused,
-  readText,
-  type ObjectStore,
-} from '../objects/object-store.ts';
-import { countDays, type Preparation, type StoredClose } from './closes.ts';
+import { ObjectExists, ObjectStoreUnreachable, ObjectStoreRefused, readText, type ObjectStore } from '../objects/object-store.ts';
+import { countDays, CLOSE_FORMAT, parseClose, type ClosedStatement, type CloseFile, closedAccount } from '../verify/close-file.ts';
+import { closeText, filesOfClose } from './files.ts';
 import { StatementDamaged } from '../statements/fetch.ts';
-import { closeKey, fileOf } from '../statements/keys.ts';
+import { closeKey, fileOf } from '../verify/names.ts';
 import { accountMonths, type AccountMonth, type Month } from './month.ts';
 import { openDaysOf, type Clock, type OpenDay } from './open-days.ts';
 import { explainedOfEach } from '../statements/summary.ts';
 import { figuresOf } from '../store/account-days.ts';
 import { recordAuditEvent } from '../store/audit.ts';
 import type { DB } from '../store/engine/schema.ts';
-import type { CloseOptions, CloseRequest, CloseResult, Obstacle } from './closes.ts';
-import {
-  approvalObstacles,
-  deletePreparation,
-  preparationOf,
-  reopen,
-  storePreparation,
-  withdraw,
-  type Draft,
-} from './approval.ts';
-import {
-  CLOSE_FORMAT,
-  closeText,
-  actionInFile,
-  parseClose,
-  type ClosedStatement,
-  type CloseFile,
-  closedAccount,
-} from './close-file.ts';
-import { filesOfClose } from './files.ts';
+import type { Action, CloseOptions, CloseRequest, CloseResult, Obstacle, Preparation, StoredClose } from './closes.ts';
+import { approvalObstacles, deletePreparation, preparationOf, reopen, storePreparation, withdraw, type Draft } from './approval.ts';
 import { adjustmentsOf, claimClose, closesOfMonth, storeClose, storeCloseSignature } from './stored.ts';
 
 const TRIES_MAX = 3;
@@ -249,6 +226,8 @@ async function storedClose(
   await storeClose(trx, { ...close, auditEventId, preparedEventId }, file.statements);
   return close;
 }
+
+const actionInFile = ({ by, at, note }: Action) => ({ by, at: at.toISOString(), note });
 
 interface ToClose {
   readonly draft: Draft;

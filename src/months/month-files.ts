@@ -17,17 +17,9 @@ import { inForce, type ClosesOfMonth } from './closes.ts';
 import { fetchStatement, inFormat, StatementDamaged } from '../statements/fetch.ts';
 import { CSV } from '../statements/formats/csv.ts';
 import { FormatTooSmall, type StatementFormat } from '../statements/formats/format.ts';
-import {
-  dayPrefix,
-  fileOf,
-  manifestFileNextTo,
-  manifestKey,
-  nameIn,
-  overviewName,
-  SIGNATURE_EXTENSION,
-  WITHDRAWN,
-} from '../statements/keys.ts';
-import { otherFormatsIn, zoneIn } from '../statements/manifest.ts';
+import { dayPrefix, fileOf, manifestFileNextTo, manifestKey, SIGNATURE_EXTENSION, WITHDRAWN } from '../verify/names.ts';
+import { nameIn, overviewName } from '../statements/keys.ts';
+import { otherFormatsIn, zoneIn } from '../statements/recorded-manifest.ts';
 import { accountMonths, monthCsv, type AccountMonth, type ListedMonth, type Month } from './month.ts';
 import { openDaysOf, type OpenDay } from './open-days.ts';
 import { currentOf } from '../statements/summary.ts';

@@ -10,17 +10,12 @@ import { foldDays, type ChainedDay } from '../ledger/chain/account-days.ts';
 import { createChain } from '../ledger/chain/chain.ts';
 import type { ChainStep } from '../ledger/chain/chain-link.ts';
 import { compareAmounts, fromScaled, toScaled } from '../ledger/money.ts';
-import {
-  type DayFigures,
-  daysTogetherWith,
-  type DaysTogether,
-  daysTogether,
-  figuresOf,
-} from '../store/account-days.ts';
+import { type DayFigures, daysTogetherWith, type DaysTogether, daysTogether, figuresOf } from '../store/account-days.ts';
 import { readAccount } from '../store/entries.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { digestOf } from '../objects/object-store.ts';
-import { columnsOfStatement, STATEMENT_COLUMNS, type EntryColumn, type RowCells } from './formats/format.ts';
+import { columnsOfStatement, STATEMENT_COLUMNS, type EntryColumn } from './formats/format.ts';
+import { type RowCells } from '../verify/csv.ts';
 import { CSV } from './formats/csv.ts';
 
 /** Most entries of the days held at once: a few megabytes with the files made of them. */

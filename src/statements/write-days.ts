@@ -12,17 +12,11 @@ import type { StatementRow, SummaryRow } from '../store/statements/statements.ts
 import type { StoredRow } from '../store/statements/stored-files.ts';
 import { StatementMisfit } from './day-content.ts';
 import { explainedOf, type Explained, currentOf, hasBreaks, isStillExplained } from './summary.ts';
-import { fileOf, dayPrefix, manifestKey, signatureKey } from './keys.ts';
-import type { OtherFormats } from './manifest.ts';
+import { fileOf, dayPrefix, manifestKey } from '../verify/names.ts';
+import { signatureKey } from './keys.ts';
+import type { OtherFormats } from './recorded-manifest.ts';
 import { chained } from './manifest-text.ts';
-import {
-  newRevision,
-  newSummary,
-  type Prepared,
-  type Written,
-  type WrittenStatement,
-  type LeftOutFormat,
-} from './new-revisions.ts';
+import { newRevision, newSummary, type Prepared, type Written, type WrittenStatement, type LeftOutFormat } from './new-revisions.ts';
 import { type PublishDayOptions, leaseFence } from './publish-options.ts';
 import { nextManifest, writeManifest } from './write-manifest.ts';
 import type { AccountOnDay } from '../store/statements/due-days.ts';

@@ -11,17 +11,11 @@ import { sql } from 'kysely';
 import { openObjectStore } from '../../src/objects/open.ts';
 import { readObject, type ObjectStore } from '../../src/objects/object-store.ts';
 import { createSandbox, type Sandbox } from '../../src/plugins/sandbox/server.ts';
-import { MERCHANTS_PREFIX } from '../../src/statements/keys.ts';
+import { MERCHANTS_PREFIX } from '../../src/verify/names.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { createTemplate, startPostgres, TEMPLATE, type PostgresServer } from '../support/postgres-server.ts';
-import {
-  clientOf,
-  freshBucket,
-  gatewayServer,
-  startFauxqsServer,
-  type S3Server,
-} from '../objects/s3-servers.ts';
+import { clientOf, freshBucket, gatewayServer, startFauxqsServer, type S3Server } from '../objects/s3-servers.ts';
 import { startProxy, type Proxy } from '../support/proxy.ts';
 import type { FaultCase, Place, Story } from './case.ts';
 import { runner, startCommand, type Child, type Ended, type Env } from './child.ts';

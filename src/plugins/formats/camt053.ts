@@ -4,14 +4,8 @@ import { addAmounts, decimalsOf, subtractAmounts } from '../../ledger/money.ts';
 import { isIban } from '../../ledger/names.ts';
 import { sha256Of } from '../../host/sha256.ts';
 import { bankAmounts, ofEntry, type BankAmounts, notesOf, writtenCurrency } from './bank-amounts.ts';
-import {
-  type RowCells,
-  type StatementDay,
-  FormatTooSmall,
-  placesOf,
-  REVERSED,
-  type Places,
-} from '../../statements/formats/format.ts';
+import { type RowCells } from '../../verify/csv.ts';
+import { type StatementDay, FormatTooSmall, placesOf, REVERSED, type Places } from '../../statements/formats/format.ts';
 
 /** What the schema allows in an amount. */
 const AMOUNT_DIGITS_MAX = 18;

@@ -3,15 +3,8 @@ import { entriesIn } from '../../ledger/chain/figures.ts';
 import type { StatedFigures } from '../../ledger/entry.ts';
 import { counted } from '../../ledger/text.ts';
 import { instantText } from '../../ledger/wall-time.ts';
-import {
-  type PublishedRevision,
-  type StatementDay,
-  type Changes,
-  type RowCells,
-  linesOfChange,
-  placesOf,
-  type Places,
-} from '../../statements/formats/format.ts';
+import { type PublishedRevision, type StatementDay, type Changes, linesOfChange, placesOf, type Places } from '../../statements/formats/format.ts';
+import { type RowCells } from '../../verify/csv.ts';
 import { missingIn, unreadableText } from './bank-amounts.ts';
 import { accountFact, merchantFacts } from './names.ts';
 import { COLOR, STYLE, type TextStyle, type Column, type Row, type Sheet, createSheet } from './pdf-sheet.ts';

@@ -5,22 +5,15 @@ import { isMerchantNo } from '../../../ledger/merchant-no.ts';
 import { compareAmounts } from '../../../ledger/money.ts';
 import { ALL_TIME } from '../../../ledger/window.ts';
 import { CSV } from '../../../statements/formats/csv.ts';
-import { STATEMENT_COLUMNS, type RowCells } from '../../../statements/formats/format.ts';
+import { STATEMENT_COLUMNS } from '../../../statements/formats/format.ts';
+import { type RowCells } from '../../../verify/csv.ts';
 import { entryPage } from '../html/entry.ts';
 import { readAmount } from '../html/format.ts';
 import { searchPage, type SearchGiven } from '../html/search.ts';
 import { everyEntry, searchEntries, type EntriesAsked, type EntryPlace } from '../search.ts';
 import { placesOf } from '../../../statements/entry-places.ts';
 import { adjacentBreaks, findEntries, unreadableOfNumber } from '../../../store/entry-history.ts';
-import {
-  maySee,
-  merchantIn,
-  type Asked,
-  type PagesContext,
-  PageRefusal,
-  type MakePage,
-  YEARS,
-} from './context.ts';
+import { maySee, merchantIn, type Asked, type PagesContext, PageRefusal, type MakePage, YEARS } from './context.ts';
 
 const NUMBER_CHARACTERS_MAX = 2_000;
 const TYPE_CHARACTERS_MAX = 100;

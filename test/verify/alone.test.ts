@@ -7,11 +7,11 @@ import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { standaloneVerify } from '../../../scripts/build/standalone.ts';
-import type { SigningKey } from '../../../src/ledger/signature.ts';
-import { keyPairOf, readSigningKey } from '../../../src/signing.ts';
-import { verifyAlone } from '../../support/standalone.ts';
-import { daybook } from '../daybook.ts';
+import { standaloneVerify } from '../../scripts/build/standalone.ts';
+import type { SigningKey } from '../../src/ledger/signature.ts';
+import { keyPairOf, readSigningKey } from '../../src/signing.ts';
+import { verifyAlone } from '../support/standalone.ts';
+import { daybook } from '../cli/daybook.ts';
 
 /** What came with Node 21 to 24 and resembles nothing older. */
 const NEWER_THAN_NODE_20 = new RegExp(
