@@ -8,9 +8,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import prettier from 'prettier';
 import { build } from 'rolldown';
+import { wrapped } from '../../src/ledger/wrapped.ts';
 
 const TOP = fileURLToPath(new URL('../..', import.meta.url));
 const MAIN = join(TOP, 'src/verify/main.ts');
+const WIDTH = 120;
 /** The folder of the package that a module is of. */
 const PACKAGE = /^.*\/node_modules\/((?:@[^/]+\/)?[^/]+)(?=\/)/;
 
@@ -58,7 +60,8 @@ function licencesOf(modules: readonly string[]): string {
     .map(([name, folder]) => {
       const file = readdirSync(folder).find((one) => /^licen[cs]e/i.test(one));
       if (file === undefined) throw new Error(`verify.mjs: ${name} has no licence to go with it`);
-      return `\n/*\n${name}:\n\n${readFileSync(join(folder, file), 'utf8')}*/\n`;
+      const text = wrapped(readFileSync(join(folder, file), 'utf8'), WIDTH);
+      return `\n/*\n${name}:\n\n${text}*/\n`;
     })
     .join('');
 }

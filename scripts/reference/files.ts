@@ -4,14 +4,30 @@ import { CSV } from '../../src/statements/formats/csv.ts';
 import { STATEMENT_COLUMNS, type StatementFormat } from '../../src/statements/formats/format.ts';
 import { closeText } from '../../src/months/files.ts';
 import { type CloseFile } from '../../src/verify/close-file.ts';
-import { closeKey, fileOf, manifestFileNextTo, manifestKey, SIGNATURE_EXTENSION, STORE_MARK_KEY } from '../../src/verify/names.ts';
+import {
+  closeKey,
+  fileOf,
+  manifestFileNextTo,
+  manifestKey,
+  SIGNATURE_EXTENSION,
+  STORE_MARK_KEY,
+} from '../../src/verify/names.ts';
 import { signatureKey, nameIn, statementKey, summaryKey } from '../../src/statements/keys.ts';
 import { manifestShape } from '../../src/verify/manifest.ts';
 import type { Shape } from '../../src/verify/shape.ts';
 import { monthCsv, monthOf } from '../../src/months/month.ts';
 import { markContent } from '../../src/statements/store-owner.ts';
 import { OVER_MIDNIGHT_COLUMNS, summaryCsv, UNREADABLE_COLUMN } from '../../src/statements/summary.ts';
-import { CLOSE_MEANINGS, EXPLAINED_MEANINGS, MANIFEST_MEANINGS, MONTH_MEANINGS, SUMMARY_MEANINGS, OVER_MIDNIGHT_MEANINGS, UNREADABLE_MEANINGS, type Meanings } from './file-meanings.ts';
+import {
+  CLOSE_MEANINGS,
+  EXPLAINED_MEANINGS,
+  MANIFEST_MEANINGS,
+  MONTH_MEANINGS,
+  SUMMARY_MEANINGS,
+  OVER_MIDNIGHT_MEANINGS,
+  UNREADABLE_MEANINGS,
+  type Meanings,
+} from './file-meanings.ts';
 import { formatSections } from './format-sections.ts';
 import { block, cell, code, MADE_BY, table } from './markdown.ts';
 

@@ -1,7 +1,15 @@
 /** Reads a list of merchants, where their tokens are and what they are called: CSV, or a list in YAML or JSON. Its messages never repeat a token. */
 import { CURRENCY_CODE } from '../ledger/money.ts';
 import { isMerchantNo, MERCHANT_NO_RULE } from '../ledger/merchant-no.ts';
-import { ACCOUNT_FIELDS, MERCHANT_FIELDS, type NameField, nameProblems, type NamesGiven, type OwnNames, storedName } from '../ledger/names.ts';
+import {
+  ACCOUNT_FIELDS,
+  MERCHANT_FIELDS,
+  type NameField,
+  nameProblems,
+  type NamesGiven,
+  type OwnNames,
+  storedName,
+} from '../ledger/names.ts';
 import { counted } from '../ledger/text.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
 import { readYaml } from './input-file.ts';

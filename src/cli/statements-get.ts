@@ -17,9 +17,22 @@ import { isUnsigned } from '../statements/write-manifest.ts';
 import { recordAuditEvent } from '../store/audit.ts';
 import { monthSubject } from '../store/downloaded.ts';
 import { namesOfMerchant } from '../store/names.ts';
-import { publishedMerchants, statementOf, statementsOfDay, type StatementRow } from '../store/statements/statements.ts';
+import {
+  publishedMerchants,
+  statementOf,
+  statementsOfDay,
+  type StatementRow,
+} from '../store/statements/statements.ts';
 import { manifestOfDay, type ManifestRow } from '../store/statements/stored-files.ts';
-import { answer, auditEventOf, offlineSettings, collect, withBy, type CommandOutput, type StoreWork } from './context.ts';
+import {
+  answer,
+  auditEventOf,
+  offlineSettings,
+  collect,
+  withBy,
+  type CommandOutput,
+  type StoreWork,
+} from './context.ts';
 import { download } from './download.ts';
 import { currenciesOf, currencyFlag, dayFlag, merchantsOf, monthFlag } from './flags.ts';
 import { counted, lines } from './output/text.ts';

@@ -8,7 +8,12 @@ import type { ObjectStore } from '../objects/object-store.ts';
 import { figuresOf } from '../store/account-days.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { statementRows } from '../statements/fetch.ts';
-import { columnsNamed, STATEMENT_COLUMNS, type StatementColumn, type StatementFormat } from '../statements/formats/format.ts';
+import {
+  columnsNamed,
+  STATEMENT_COLUMNS,
+  type StatementColumn,
+  type StatementFormat,
+} from '../statements/formats/format.ts';
 import { columnsOf } from '../verify/formats.ts';
 import { type RowCells } from '../verify/csv.ts';
 import { accountMonthName } from '../statements/keys.ts';

@@ -9,7 +9,12 @@ import type { StatedFigures, BusinessDay } from '../ledger/entry.ts';
 import { figureColumns } from '../store/account-days.ts';
 import { databaseIdentity, renewIdentity } from '../store/installation.ts';
 import { recordPublished } from '../store/statements/record-published.ts';
-import { statementsOfDay, summariesOfDay, type StatementRow, type SummaryRow } from '../store/statements/statements.ts';
+import {
+  statementsOfDay,
+  summariesOfDay,
+  type StatementRow,
+  type SummaryRow,
+} from '../store/statements/statements.ts';
 import { manifestOfDay, manifestRows, takeOutOfChain } from '../store/statements/stored-files.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
 import { fileOf, manifestKey, MERCHANTS_PREFIX, STORE_MARK_KEY } from '../verify/names.ts';
@@ -19,7 +24,12 @@ import { parseManifest, type Manifest, type ManifestStatement } from '../verify/
 import { UnreadableRows } from '../verify/csv.ts';
 import { leaseFence } from '../statements/publish-options.ts';
 import { putReplacing } from '../statements/put-revision.ts';
-import { contradicts, signatureNextTo, MANIFEST_CONTENT_TYPE, manifestRow } from '../statements/write-manifest.ts';
+import {
+  contradicts,
+  signatureNextTo,
+  MANIFEST_CONTENT_TYPE,
+  manifestRow,
+} from '../statements/write-manifest.ts';
 import { markContent, readStoreMark } from '../statements/store-owner.ts';
 import { figuresOfFile } from '../statements/file-rows.ts';
 import { adoptCloses, type AdoptingCloses, type LeftOut } from './adopt-closes.ts';

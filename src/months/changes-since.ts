@@ -14,7 +14,15 @@ import { namesOfMerchant } from '../store/names.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { revisionOf, rowsBetween, StatementDamaged } from '../statements/fetch.ts';
 import { csvText } from '../statements/formats/csv.ts';
-import { ADDED, CHANGE_COLUMN, columnsNamed, REVERSED, STATEMENT_COLUMNS, type Cells, type StatementFormat } from '../statements/formats/format.ts';
+import {
+  ADDED,
+  CHANGE_COLUMN,
+  columnsNamed,
+  REVERSED,
+  STATEMENT_COLUMNS,
+  type Cells,
+  type StatementFormat,
+} from '../statements/formats/format.ts';
 import { columnsOf } from '../verify/formats.ts';
 import { type RowCells } from '../verify/csv.ts';
 import { changesName } from '../statements/keys.ts';

@@ -4,8 +4,21 @@ import type { Transaction } from 'kysely';
 import { sha256Of } from '../host/sha256.ts';
 import { countedInText as counted } from '../ledger/text.ts';
 import type { SigningKey } from '../ledger/signature.ts';
-import { ObjectExists, ObjectStoreUnreachable, ObjectStoreRefused, readText, type ObjectStore } from '../objects/object-store.ts';
-import { countDays, CLOSE_FORMAT, parseClose, type ClosedStatement, type CloseFile, closedAccount } from '../verify/close-file.ts';
+import {
+  ObjectExists,
+  ObjectStoreUnreachable,
+  ObjectStoreRefused,
+  readText,
+  type ObjectStore,
+} from '../objects/object-store.ts';
+import {
+  countDays,
+  CLOSE_FORMAT,
+  parseClose,
+  type ClosedStatement,
+  type CloseFile,
+  closedAccount,
+} from '../verify/close-file.ts';
 import { closeText, filesOfClose } from './files.ts';
 import { StatementDamaged } from '../statements/fetch.ts';
 import { closeKey, fileOf } from '../verify/names.ts';
@@ -15,8 +28,24 @@ import { explainedOfEach } from '../statements/summary.ts';
 import { figuresOf } from '../store/account-days.ts';
 import { recordAuditEvent } from '../store/audit.ts';
 import type { DB } from '../store/engine/schema.ts';
-import type { Action, CloseOptions, CloseRequest, CloseResult, Obstacle, Preparation, StoredClose } from './closes.ts';
-import { approvalObstacles, deletePreparation, preparationOf, reopen, storePreparation, withdraw, type Draft } from './approval.ts';
+import type {
+  Action,
+  CloseOptions,
+  CloseRequest,
+  CloseResult,
+  Obstacle,
+  Preparation,
+  StoredClose,
+} from './closes.ts';
+import {
+  approvalObstacles,
+  deletePreparation,
+  preparationOf,
+  reopen,
+  storePreparation,
+  withdraw,
+  type Draft,
+} from './approval.ts';
 import { adjustmentsOf, claimClose, closesOfMonth, storeClose, storeCloseSignature } from './stored.ts';
 
 const TRIES_MAX = 3;

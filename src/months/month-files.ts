@@ -17,7 +17,14 @@ import { inForce, type ClosesOfMonth } from './closes.ts';
 import { fetchStatement, inFormat, StatementDamaged } from '../statements/fetch.ts';
 import { CSV } from '../statements/formats/csv.ts';
 import { FormatTooSmall, type StatementFormat } from '../statements/formats/format.ts';
-import { dayPrefix, fileOf, manifestFileNextTo, manifestKey, SIGNATURE_EXTENSION, WITHDRAWN } from '../verify/names.ts';
+import {
+  dayPrefix,
+  fileOf,
+  manifestFileNextTo,
+  manifestKey,
+  SIGNATURE_EXTENSION,
+  WITHDRAWN,
+} from '../verify/names.ts';
 import { nameIn, overviewName } from '../statements/keys.ts';
 import { otherFormatsIn, zoneIn } from '../statements/recorded-manifest.ts';
 import { accountMonths, monthCsv, type AccountMonth, type ListedMonth, type Month } from './month.ts';

@@ -3,7 +3,14 @@ import type { Kysely } from 'kysely';
 import { addDays } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { knownDays, publishedDays, type KnownDay, type PublishedDays, type ManifestRow, type StoredRow } from '../store/statements/stored-files.ts';
+import {
+  knownDays,
+  publishedDays,
+  type KnownDay,
+  type PublishedDays,
+  type ManifestRow,
+  type StoredRow,
+} from '../store/statements/stored-files.ts';
 import { manifestKey, dayPrefix, fileOf, merchantPrefix } from '../verify/names.ts';
 import { signatureKey } from './keys.ts';
 import { type ListedObject, type ObjectStore } from '../objects/object-store.ts';

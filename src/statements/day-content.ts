@@ -10,7 +10,13 @@ import { foldDays, type ChainedDay } from '../ledger/chain/account-days.ts';
 import { createChain } from '../ledger/chain/chain.ts';
 import type { ChainStep } from '../ledger/chain/chain-link.ts';
 import { compareAmounts, fromScaled, toScaled } from '../ledger/money.ts';
-import { type DayFigures, daysTogetherWith, type DaysTogether, daysTogether, figuresOf } from '../store/account-days.ts';
+import {
+  type DayFigures,
+  daysTogetherWith,
+  type DaysTogether,
+  daysTogether,
+  figuresOf,
+} from '../store/account-days.ts';
 import { readAccount } from '../store/entries.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { digestOf } from '../objects/object-store.ts';

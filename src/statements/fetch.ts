@@ -11,7 +11,15 @@ import type { ManifestRow } from '../store/statements/stored-files.ts';
 import { differingRows, type ComparedFile } from './differing-rows.ts';
 import { CSV, NoStatement, recordsOf } from './formats/csv.ts';
 import { cellsOf, type RowCells } from '../verify/csv.ts';
-import { columnsNamed, STATEMENT_COLUMNS, type Changes, type PublishedRevision, type RowDifference, type StatementColumn, type StatementFormat } from './formats/format.ts';
+import {
+  columnsNamed,
+  STATEMENT_COLUMNS,
+  type Changes,
+  type PublishedRevision,
+  type RowDifference,
+  type StatementColumn,
+  type StatementFormat,
+} from './formats/format.ts';
 import { columnsOf } from '../verify/formats.ts';
 import { dayPrefix, fileOf } from '../verify/names.ts';
 import { otherFormatsIn, zoneIn } from './recorded-manifest.ts';

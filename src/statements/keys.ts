@@ -39,4 +39,3 @@ export const changesName = (
   statement: string,
   since: number,
 ): string => statement.replace(/\.r(\d+)\.csv$/, `.r${since}-r$1.${extension}`);
-

@@ -1,5 +1,13 @@
 /** Stores a new revision's bytes under a number of its own, whatever an earlier try or an older database left there. */
-import { ObjectExists, ObjectStoreUnreachable, readObject, type Fence, type ObjectContent, type ObjectStore, type StoredDigest } from '../objects/object-store.ts';
+import {
+  ObjectExists,
+  ObjectStoreUnreachable,
+  readObject,
+  type Fence,
+  type ObjectContent,
+  type ObjectStore,
+  type StoredDigest,
+} from '../objects/object-store.ts';
 import { CSV } from './formats/csv.ts';
 import { fileOf } from '../verify/names.ts';
 import { parseManifest, type Manifest } from '../verify/manifest.ts';

@@ -5,7 +5,14 @@ import { shellWord } from '../ledger/text.ts';
 import { recordPublished, recordStored } from '../store/statements/record-published.ts';
 import type { ManifestRow, StoredRow } from '../store/statements/stored-files.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
-import { pointsToCurrent, type DamagedFile, type UnrecordedDay, compareFiles, type Damage, type PublishedFile } from './compare-files.ts';
+import {
+  pointsToCurrent,
+  type DamagedFile,
+  type UnrecordedDay,
+  compareFiles,
+  type Damage,
+  type PublishedFile,
+} from './compare-files.ts';
 import { explainedOf, currentOf, summaryCsv } from './summary.ts';
 import { dayPrefix, manifestKey } from '../verify/names.ts';
 import { signatureKey } from './keys.ts';
@@ -14,7 +21,17 @@ import { parseManifest, type Manifest } from '../verify/manifest.ts';
 import { pastOfDays } from '../store/statements/past-of-days.ts';
 import { leaseFence, type PublishDayOptions } from './publish-options.ts';
 import { putReplacing } from './put-revision.ts';
-import { isSignedWith, signatureNextTo, signed, SIGNATURE_CONTENT_TYPE, manifestRow, nextManifest, storedRow, writeManifest, MANIFEST_CONTENT_TYPE } from './write-manifest.ts';
+import {
+  isSignedWith,
+  signatureNextTo,
+  signed,
+  SIGNATURE_CONTENT_TYPE,
+  manifestRow,
+  nextManifest,
+  storedRow,
+  writeManifest,
+  MANIFEST_CONTENT_TYPE,
+} from './write-manifest.ts';
 import { statementsOfDay, type StatementRow, type SummaryRow } from '../store/statements/statements.ts';
 import { contentAsPublished, NoFigures, StatementMisfit } from './day-content.ts';
 import { StatementDamaged, fetchInFormat } from './fetch.ts';

@@ -4,7 +4,13 @@
  * each run takes one, so that of a database and its copies only the one that goes on may publish.
  */
 import type { Kysely } from 'kysely';
-import { ObjectExists, ObjectStoreRefused, readText, type Fence, type ObjectStore } from '../objects/object-store.ts';
+import {
+  ObjectExists,
+  ObjectStoreRefused,
+  readText,
+  type Fence,
+  type ObjectStore,
+} from '../objects/object-store.ts';
 import { beginTurn, databaseIdentity, endTurn } from '../store/installation.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { newestStatements } from '../store/statements/statements.ts';

@@ -16,7 +16,14 @@ import { fileOf, dayPrefix, manifestKey } from '../verify/names.ts';
 import { signatureKey } from './keys.ts';
 import type { OtherFormats } from './recorded-manifest.ts';
 import { chained } from './manifest-text.ts';
-import { newRevision, newSummary, type Prepared, type Written, type WrittenStatement, type LeftOutFormat } from './new-revisions.ts';
+import {
+  newRevision,
+  newSummary,
+  type Prepared,
+  type Written,
+  type WrittenStatement,
+  type LeftOutFormat,
+} from './new-revisions.ts';
 import { type PublishDayOptions, leaseFence } from './publish-options.ts';
 import { nextManifest, writeManifest } from './write-manifest.ts';
 import type { AccountOnDay } from '../store/statements/due-days.ts';

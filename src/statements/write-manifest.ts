@@ -3,7 +3,14 @@ import { isSignature } from '../signing.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { SigningKey } from '../ledger/signature.ts';
 import { storableText } from '../ledger/text.ts';
-import { readText, type ObjectStore, ObjectExists, type Fence, type PutOptions, type StoredDigest } from '../objects/object-store.ts';
+import {
+  readText,
+  type ObjectStore,
+  ObjectExists,
+  type Fence,
+  type PutOptions,
+  type StoredDigest,
+} from '../objects/object-store.ts';
 import type { ManifestRow, StoredRow } from '../store/statements/stored-files.ts';
 import { manifestKey, WITHDRAWN } from '../verify/names.ts';
 import { signatureKey } from './keys.ts';
@@ -11,7 +18,13 @@ import { addDays, dayWindow } from '../ledger/business-day.ts';
 import { covers } from '../ledger/window.ts';
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import { CHECKS } from '../ledger/checks.ts';
-import { FINAL_CONFIDENCE, FINAL_SHARE, finalityOf, NOTHING_MEASURED, type LatenessMeasured } from '../ledger/lateness.ts';
+import {
+  FINAL_CONFIDENCE,
+  FINAL_SHARE,
+  finalityOf,
+  NOTHING_MEASURED,
+  type LatenessMeasured,
+} from '../ledger/lateness.ts';
 import type { PastOfDay } from '../store/statements/past-of-days.ts';
 import { recordPublished } from '../store/statements/record-published.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
@@ -19,7 +32,16 @@ import { writeTransaction } from '../store/engine/write-transaction.ts';
 import { sha256Of } from '../host/sha256.ts';
 import { isBeyondBounds, otherFormatsIn } from './recorded-manifest.ts';
 import { parseManifest, type Manifest } from '../verify/manifest.ts';
-import { chainFieldsOf, isOutOfChain, nextInChain, supersededWith, type Superseded, manifestText, type ManifestSources, unlessEmpty } from './manifest-text.ts';
+import {
+  chainFieldsOf,
+  isOutOfChain,
+  nextInChain,
+  supersededWith,
+  type Superseded,
+  manifestText,
+  type ManifestSources,
+  unlessEmpty,
+} from './manifest-text.ts';
 import type { PublishDayOptions, SigningOptions } from './publish-options.ts';
 import { putReplacing } from './put-revision.ts';
 import { currentOf } from './summary.ts';

@@ -1,7 +1,18 @@
 /** The file of a closed month: the frozen list of statements, who closed it, when and why. */
 import type { BusinessDay } from '../ledger/entry.ts';
 import { missingNetOf, sumOfDays, type DayFigures, type MonthFigures } from '../ledger/month-figures.ts';
-import { listOf, objectOf, oneOf, optional, orNull, readOrNull, text, textLike, whole, type Read } from './shape.ts';
+import {
+  listOf,
+  objectOf,
+  oneOf,
+  optional,
+  orNull,
+  readOrNull,
+  text,
+  textLike,
+  whole,
+  type Read,
+} from './shape.ts';
 
 export interface ClosedFigures extends DayFigures {
   readonly breaks: number;

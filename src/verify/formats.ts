@@ -47,4 +47,3 @@ const FIRST_COLUMNS: readonly string[] = [
 /** Names of a published file's columns, in order; null where they were not kept. */
 export const columnsOf = (kept: readonly string[] | null | undefined): readonly string[] =>
   kept ?? FIRST_COLUMNS;
-

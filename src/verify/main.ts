@@ -44,8 +44,7 @@ async function run(): Promise<void> {
     const isComplete = asked.whole === true || asked.complete === true;
     const answer = await answerTo({ ...asked, publicKeys: asked['public-key'] ?? [], isComplete });
     const { isTTY, columns } = process.stdout;
-    const text = (): string =>
-      wrapped(showableLines(answer.text), isTTY && columns > 0 ? columns : Infinity);
+    const text = (): string => wrapped(showableLines(answer.text), isTTY && columns > 0 ? columns : Infinity);
     process.stdout.write(
       `${asked.json === true ? showableLines(JSON.stringify(answer.document, null, 2)) : text()}\n`,
     );

@@ -1,9 +1,6 @@
 /** What the rows of a published statement contradict of what is said of them. */
 import { addAmounts, subtractAmounts, compareAmounts } from '../ledger/money.ts';
 import type { Figures } from '../ledger/entry.ts';
-import { metered, type Digest } from '../objects/object-store.ts';
-import { CSV } from '../statements/formats/csv.ts';
-import { UnreadableRows, type RowCells } from './csv.ts';
 import { type StatementReader, columnsOf } from './formats.ts';
 import { counted } from '../ledger/text.ts';
 import { dayOf, dayWindow, instantsOf, isTimeZone } from '../ledger/business-day.ts';

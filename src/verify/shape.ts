@@ -37,7 +37,7 @@ type ReadFields<F> = { [K in Exclude<keyof F, Optionals<F>>]: Read<F[K]> } & {
 };
 
 const misfit = (at: string, what: string, value: unknown): Misfit =>
-  new Misfit(`${at} has to be ${what}, and is ${JSON.stringify(value) ?? 'missing'}`);
+  new Misfit(`${at} has to be ${what}, and is ${JSON.stringify(value)}`);
 
 function checked<T>(type: string, what: string, fits: (value: unknown) => boolean): Shape<T> {
   const read = (value: unknown, at: string): T => {

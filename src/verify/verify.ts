@@ -8,7 +8,21 @@ import { stat } from 'node:fs/promises';
 import { dirname, join, resolve, sep } from 'node:path';
 import type { PublicKey } from '../ledger/signature.ts';
 import { collectedUpTo, digestOf, hashed, sha256Of, type Digest } from './bytes.ts';
-import { filesUnder, unzipped, notRead, type Unzipped, isManifest, nameOf, type Found, expectedFiles, type ExpectedFile, problemsWithDayBefore, type Problem, type ReadManifest, type VerifiedFile } from './days.ts';
+import {
+  filesUnder,
+  unzipped,
+  notRead,
+  type Unzipped,
+  isManifest,
+  nameOf,
+  type Found,
+  expectedFiles,
+  type ExpectedFile,
+  problemsWithDayBefore,
+  type Problem,
+  type ReadManifest,
+  type VerifiedFile,
+} from './days.ts';
 import { checkRows } from './rows.ts';
 import { JSON_BYTES_MAX, UnreadableZip } from './zip-files.ts';
 import { columnsOf, READABLE_FORMATS, type ReadableFormat } from './formats.ts';

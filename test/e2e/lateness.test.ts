@@ -14,7 +14,16 @@ import { manifestKey } from '../../src/verify/names.ts';
 import { parseManifest } from '../../src/verify/manifest.ts';
 import { readObject } from '../../src/objects/object-store.ts';
 import type { Planted } from '../../src/plugins/sandbox/scenario.ts';
-import { MERCHANT, openStage, OTHER, scenario, storedOf, truthOf, ZONE, type Stage } from '../support/stage.ts';
+import {
+  MERCHANT,
+  openStage,
+  OTHER,
+  scenario,
+  storedOf,
+  truthOf,
+  ZONE,
+  type Stage,
+} from '../support/stage.ts';
 
 const { merchantNo } = MERCHANT;
 const BOTH = [MERCHANT, OTHER];

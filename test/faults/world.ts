@@ -15,7 +15,13 @@ import { MERCHANTS_PREFIX } from '../../src/verify/names.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { createTemplate, startPostgres, TEMPLATE, type PostgresServer } from '../support/postgres-server.ts';
-import { clientOf, freshBucket, gatewayServer, startFauxqsServer, type S3Server } from '../objects/s3-servers.ts';
+import {
+  clientOf,
+  freshBucket,
+  gatewayServer,
+  startFauxqsServer,
+  type S3Server,
+} from '../objects/s3-servers.ts';
 import { startProxy, type Proxy } from '../support/proxy.ts';
 import type { FaultCase, Place, Story } from './case.ts';
 import { runner, startCommand, type Child, type Ended, type Env } from './child.ts';

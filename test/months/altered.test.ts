@@ -4,7 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { closeText } from '../../src/months/files.ts';
-import { parseClose, type CloseFile, type ClosedStatement, closedAccount } from '../../src/verify/close-file.ts';
+import {
+  parseClose,
+  type CloseFile,
+  type ClosedStatement,
+  closedAccount,
+} from '../../src/verify/close-file.ts';
 import { verifyPaths } from '../../src/verify/verify.ts';
 import { MERCHANT, openStage, scenario, type Stage } from '../support/stage.ts';
 import { daybook, envOf } from '../cli/daybook.ts';

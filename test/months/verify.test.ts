@@ -4,7 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { closeText } from '../../src/months/files.ts';
-import { parseClose, type CloseFile, type ClosedStatement, closedAccount } from '../../src/verify/close-file.ts';
+import {
+  parseClose,
+  type CloseFile,
+  type ClosedStatement,
+  closedAccount,
+} from '../../src/verify/close-file.ts';
 import { sha256Of } from '../../src/host/sha256.ts';
 import { csvText } from '../../src/statements/formats/csv.ts';
 import { STATEMENT_COLUMNS } from '../../src/statements/formats/format.ts';
@@ -38,16 +43,19 @@ const read = (
   return { path, close: parseClose(text)!, sha256: sha256Of(text) };
 };
 const manifestOf = ({ day, ...statement }: ClosedStatement, change: object = {}): Manifest =>
-  manifestShape.read({
-    ...{ format: 'daybook-manifest/1', merchantNo: 'M-1', day, revision: 1, timeZone: 'Asia/Shanghai' },
-    statements: [
-      {
-        ...{ ...statement, explained: 0, bytes: 1, rows: 2, openingDerived: false },
-        ...{ publishedAt: '', previousDay: null, previousSha256: null, superseded: [] },
-      },
-    ],
-    ...{ summary: null, certificates: [], ...change },
-  });
+  manifestShape.read(
+    {
+      ...{ format: 'daybook-manifest/1', merchantNo: 'M-1', day, revision: 1, timeZone: 'Asia/Shanghai' },
+      statements: [
+        {
+          ...{ ...statement, explained: 0, bytes: 1, rows: 2, openingDerived: false },
+          ...{ publishedAt: '', previousDay: null, previousSha256: null, superseded: [] },
+        },
+      ],
+      ...{ summary: null, certificates: [], ...change },
+    },
+    '',
+  );
 const here = (...manifests: readonly Manifest[]) =>
   manifests.map((manifest, nth) => ({ path: `${nth}.json`, isComplete: true, manifest, sha256: '' }));
 const problemsOf = (...args: Parameters<typeof verifyCloses>): string[] =>

@@ -1,6 +1,13 @@
 /** A made-up account's day, as formats get it. */
 import type { StatedFigures } from '../../src/ledger/entry.ts';
-import { CHANGE_COLUMN, STATEMENT_COLUMNS, type StatementColumn, type Changes, type PublishedRevision, type StatementDay } from '../../src/statements/formats/format.ts';
+import {
+  CHANGE_COLUMN,
+  STATEMENT_COLUMNS,
+  type StatementColumn,
+  type Changes,
+  type PublishedRevision,
+  type StatementDay,
+} from '../../src/statements/formats/format.ts';
 import { type RowCells } from '../../src/verify/csv.ts';
 
 const NOTHING: StatedFigures = {

@@ -7,7 +7,13 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { accountsOf, EVERY_ACCOUNT } from '../../src/ledger/account-filter.ts';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import { openObjectStore } from '../../src/objects/open.ts';
-import { digestOf, ObjectDenied, ObjectStoreUnreachable, readObject, type ObjectStore } from '../../src/objects/object-store.ts';
+import {
+  digestOf,
+  ObjectDenied,
+  ObjectStoreUnreachable,
+  readObject,
+  type ObjectStore,
+} from '../../src/objects/object-store.ts';
 import { parseManifest, type Manifest } from '../../src/verify/manifest.ts';
 import { acquireLease } from '../../src/store/engine/lease.ts';
 import { listStatements } from '../../src/store/statements/statements.ts';

@@ -5,7 +5,13 @@ import { isIban } from '../../ledger/names.ts';
 import { sha256Of } from '../../host/sha256.ts';
 import { bankAmounts, ofEntry, type BankAmounts, notesOf, writtenCurrency } from './bank-amounts.ts';
 import { type RowCells } from '../../verify/csv.ts';
-import { type StatementDay, FormatTooSmall, placesOf, REVERSED, type Places } from '../../statements/formats/format.ts';
+import {
+  type StatementDay,
+  FormatTooSmall,
+  placesOf,
+  REVERSED,
+  type Places,
+} from '../../statements/formats/format.ts';
 
 /** What the schema allows in an amount. */
 const AMOUNT_DIGITS_MAX = 18;

@@ -15,7 +15,14 @@ import { manifestOfDay } from '../../store/statements/stored-files.ts';
 import { countDays } from '../../verify/close-file.ts';
 import { type Adjustment, type Action, type MonthClose } from '../../months/closes.ts';
 import type { MonthAsked } from '../../statements/formats/format.ts';
-import { accountMonths, type AccountMonth, type Month, monthFigures, monthOf, stretches } from '../../months/month.ts';
+import {
+  accountMonths,
+  type AccountMonth,
+  type Month,
+  monthFigures,
+  monthOf,
+  stretches,
+} from '../../months/month.ts';
 import { explainedOfEach } from '../../statements/summary.ts';
 import { zoneIn } from '../../statements/recorded-manifest.ts';
 import { openDaysOf, type OpenDay, openGroups, unpublishedText } from '../../months/open-days.ts';

@@ -3,7 +3,13 @@ import anyAscii from 'any-ascii';
 import { addDays } from '../../ledger/business-day.ts';
 import type { BusinessDay } from '../../ledger/entry.ts';
 import { addAmounts, subtractAmounts } from '../../ledger/money.ts';
-import { type StatementDay, FormatTooSmall, placesOf, REVERSED, type Places } from '../../statements/formats/format.ts';
+import {
+  type StatementDay,
+  FormatTooSmall,
+  placesOf,
+  REVERSED,
+  type Places,
+} from '../../statements/formats/format.ts';
 import { type RowCells } from '../../verify/csv.ts';
 import { sha256Of } from '../../host/sha256.ts';
 import { bankAmounts, ofEntry, type BankAmounts, notesOf, writtenCurrency } from './bank-amounts.ts';

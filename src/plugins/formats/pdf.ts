@@ -3,7 +3,14 @@ import { entriesIn } from '../../ledger/chain/figures.ts';
 import type { StatedFigures } from '../../ledger/entry.ts';
 import { counted } from '../../ledger/text.ts';
 import { instantText } from '../../ledger/wall-time.ts';
-import { type PublishedRevision, type StatementDay, type Changes, linesOfChange, placesOf, type Places } from '../../statements/formats/format.ts';
+import {
+  type PublishedRevision,
+  type StatementDay,
+  type Changes,
+  linesOfChange,
+  placesOf,
+  type Places,
+} from '../../statements/formats/format.ts';
 import { type RowCells } from '../../verify/csv.ts';
 import { missingIn, unreadableText } from './bank-amounts.ts';
 import { accountFact, merchantFacts } from './names.ts';

@@ -3,7 +3,17 @@ import { setImmediate } from 'node:timers/promises';
 import type { StatementColumn } from '../../statements/formats/format.ts';
 import type { RowCells } from '../../verify/csv.ts';
 import { zipped, type ZippedFile } from '../../statements/zipped.ts';
-import { type TextKind, type Value, rowWriter, rowXml, partsOf, sheetHead, sheetPart, sheetTail, type Printed } from './xlsx-xml.ts';
+import {
+  type TextKind,
+  type Value,
+  rowWriter,
+  rowXml,
+  partsOf,
+  sheetHead,
+  sheetPart,
+  sheetTail,
+  type Printed,
+} from './xlsx-xml.ts';
 
 export const text = (value: string): Value => ({ kind: 'text', text: value });
 export const amount = (value: string): Value => ({ kind: 'amount', text: value });

@@ -5,7 +5,14 @@ import { fileOf } from '../../../verify/names.ts';
 import { stretches } from '../../../months/month.ts';
 import { openGroups, todoOf, type OpenDay } from '../../../months/open-days.ts';
 import { countDays } from '../../../verify/close-file.ts';
-import { inForce, REASON_CHARACTERS_MAX, type Adjustment, type Action, type MonthClose, type Preparation } from '../../../months/closes.ts';
+import {
+  inForce,
+  REASON_CHARACTERS_MAX,
+  type Adjustment,
+  type Action,
+  type MonthClose,
+  type Preparation,
+} from '../../../months/closes.ts';
 import type { CloseStep, Obstacle } from '../../../months/closes.ts';
 import { addressWith, breakAddress, dayAddress, monthAddress } from './addresses.ts';
 import { cured, curedPart } from './cures.ts';

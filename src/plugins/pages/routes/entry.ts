@@ -13,7 +13,15 @@ import { searchPage, type SearchGiven } from '../html/search.ts';
 import { everyEntry, searchEntries, type EntriesAsked, type EntryPlace } from '../search.ts';
 import { placesOf } from '../../../statements/entry-places.ts';
 import { adjacentBreaks, findEntries, unreadableOfNumber } from '../../../store/entry-history.ts';
-import { maySee, merchantIn, type Asked, type PagesContext, PageRefusal, type MakePage, YEARS } from './context.ts';
+import {
+  maySee,
+  merchantIn,
+  type Asked,
+  type PagesContext,
+  PageRefusal,
+  type MakePage,
+  YEARS,
+} from './context.ts';
 
 const NUMBER_CHARACTERS_MAX = 2_000;
 const TYPE_CHARACTERS_MAX = 100;
