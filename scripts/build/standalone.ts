@@ -19,6 +19,7 @@ const PACKAGE = /^.*\/node_modules\/((?:@[^/]+\/)?[^/]+)(?=\/)/;
 /** The text of `verify.mjs`. Throws an `Error` where it would need a package that is not in it. */
 export async function standaloneVerify(): Promise<string> {
   const { output } = await build({
+    cwd: TOP,
     input: MAIN,
     platform: 'node',
     treeshake: { moduleSideEffects: false },

@@ -1,4 +1,4 @@
-/** Names of what is published and downloaded, besides those that whoever checks files knows: promised in docs/reference/files.md. */
+/** Names of what is published and downloaded, next to those that whoever checks files knows: promised in docs/reference/files.md. */
 import type { Account, BusinessDay } from '../ledger/entry.ts';
 import { dayPrefix, encoded, manifestKey, SIGNATURE_EXTENSION } from '../verify/names.ts';
 import type { StatementFormat } from './formats/format.ts';

@@ -10,7 +10,7 @@ import {
   readOrNull,
   text,
   textLike,
-  whole,
+  integer,
   type Read,
 } from './shape.ts';
 
@@ -50,7 +50,7 @@ const amount = textLike('an amount', (value) => /^-?\d+(\.\d+)?$/.test(value));
 const day = textLike('a day', (value) => /^\d{4}-\d\d-\d\d$/.test(value));
 const month = textLike('a month', (value) => /^\d{4}-(0[1-9]|1[0-2])$/.test(value));
 const instant = textLike('an instant', (value) => !Number.isNaN(Date.parse(value)));
-const [count, place] = [whole(0), whole(1)];
+const [count, place] = [integer(0), integer(1)];
 const counts = { creditCount: count, debitCount: count, breaks: count };
 const sums = { creditTotal: amount, debitTotal: amount };
 

@@ -8,7 +8,6 @@ import { COMPLETE, EXAMPLES, PATHS, PUBLIC_KEY, VERIFY_ABOUT } from './words.ts'
 
 const OPTIONS = {
   'public-key': { type: 'string', multiple: true },
-  whole: { type: 'boolean' },
   complete: { type: 'boolean' },
   json: { type: 'boolean' },
   help: { type: 'boolean' },
@@ -25,7 +24,8 @@ const HELP = [
 /** The arguments, or a sentence on what is wrong with them. */
 function readArgs() {
   try {
-    const { values, positionals } = parseArgs({ options: OPTIONS, allowPositionals: true });
+    const args = process.argv.slice(2).map((arg) => (arg === '--whole' ? '--complete' : arg));
+    const { values, positionals } = parseArgs({ args, options: OPTIONS, allowPositionals: true });
     if (positionals.length === 0 && values.help !== true)
       return 'what is to be checked? Name files or folders.';
     return { ...values, paths: positionals };
@@ -41,8 +41,8 @@ async function run(): Promise<void> {
     process.exitCode = EXIT.usage;
   } else if (asked.help === true) process.stdout.write(`${HELP}\n`);
   else {
-    const isComplete = asked.whole === true || asked.complete === true;
-    const answer = await answerTo({ ...asked, publicKeys: asked['public-key'] ?? [], isComplete });
+    const { paths, 'public-key': publicKeys = [], complete: isComplete = false } = asked;
+    const answer = await answerTo({ paths, publicKeys, isComplete });
     const { isTTY, columns } = process.stdout;
     const text = (): string => wrapped(showableLines(answer.text), isTTY && columns > 0 ? columns : Infinity);
     process.stdout.write(

@@ -12,7 +12,7 @@ import {
   share,
   text,
   textLike,
-  whole,
+  integer,
   type Read,
 } from './shape.ts';
 
@@ -20,11 +20,11 @@ export const FORMAT = 'daybook-manifest/1';
 
 const sha256 = textLike('a SHA-256 in hex', (value) => /^[0-9a-f]{64}$/.test(value));
 const amount = textLike('an amount', (value) => /^-?\d+(\.\d+)?$/.test(value));
-const count = whole(0);
-const positive = whole(1);
+const count = integer(0);
+const positive = integer(1);
 /** As the database can hold it. */
-const revision = whole(0, 2_147_483_647);
-const place = whole(1, 2_147_483_647);
+const revision = integer(0, 2_147_483_647);
+const place = integer(1, 2_147_483_647);
 
 /** The same rows and figures in another format, made from the CSV. */
 const otherFormatShape = objectOf({

@@ -65,11 +65,11 @@ export const share = checked<number>(
   (value) => typeof value === 'number' && value > 0 && value < 1,
 );
 
-/** A whole number that JavaScript holds exactly. */
-export const whole = (least: number, most = Number.MAX_SAFE_INTEGER): Shape<number> =>
+/** An integer that JavaScript holds exactly. */
+export const integer = (least: number, most = Number.MAX_SAFE_INTEGER): Shape<number> =>
   checked(
     'integer',
-    `a whole number from ${least} to ${most}`,
+    `an integer from ${least} to ${most}`,
     (value) => Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most,
   );
 

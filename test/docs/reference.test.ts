@@ -10,7 +10,7 @@ import { commentsOf } from '../../scripts/reference/settings.ts';
 import { relationsOf, tablesPage } from '../../scripts/reference/tables.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { freshDatabase } from '../support/database.ts';
-import { listOf, objectOf, oneOf, optional, orNull, textLike, whole } from '../../src/verify/shape.ts';
+import { listOf, objectOf, oneOf, optional, orNull, textLike, integer } from '../../src/verify/shape.ts';
 
 let database: Database;
 beforeAll(async () => {
@@ -64,7 +64,7 @@ test('all fields of a document are shown with their types, inner ones too', () =
     kind: oneOf('x/1'),
     sum: orNull(textLike('a zero', (value) => value === '0')),
     parts: optional(listOf(objectOf({ state: oneOf('on', 'off') }))),
-    whole: orNull(objectOf({ count: whole(0) })),
+    whole: orNull(objectOf({ count: integer(0) })),
   });
   expect(fieldsOf(shape)).toEqual([
     { path: 'kind', type: '`x/1`', isAlways: true },

@@ -88,9 +88,9 @@ test('a manifest is read with what it lacks by default, and without what is unkn
 test.each<[place: string, other: unknown, problem: string]>([
   ['format', 'daybook-manifest/2', 'format has to be daybook-manifest/1, and is "daybook-manifest/2"'],
   ['day', undefined, 'day is missing'],
-  ['place', 0, 'place has to be a whole number from 1 to 2147483647, and is 0'],
-  ['revision', 2 ** 31, 'revision has to be a whole number from 0 to 2147483647, and is 2147483648'],
-  ['epoch', 1.5, 'epoch has to be a whole number from 0 to 9007199254740991, and is 1.5'],
+  ['place', 0, 'place has to be an integer from 1 to 2147483647, and is 0'],
+  ['revision', 2 ** 31, 'revision has to be an integer from 0 to 2147483647, and is 2147483648'],
+  ['epoch', 1.5, 'epoch has to be an integer from 0 to 9007199254740991, and is 1.5'],
   ['timeZoneProof', null, 'timeZoneProof has to be trusted, and is null'],
   ['final.share', 1, 'final.share has to be a number above 0 and below 1, and is 1'],
   ['earlierManifests', [], 'earlierManifests has to be a list of 1 or more, and is []'],
