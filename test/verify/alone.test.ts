@@ -78,6 +78,8 @@ test('a whole night’s statements, and damaged ones, get the same words and exi
     [[damaged], 3],
     [[join(folder, 'nowhere')], 2],
     [[statements, '--json'], 0],
+    [['--complete', statements], 0],
+    [['--whole', damaged], 3],
     [[damaged, '--json'], 3],
   ] as const) {
     const said = await daybook(['verify', ...paths], {});
