@@ -69,6 +69,11 @@ export default {
       { path: '^src/plugins/' },
       { path: `^src/cli/(?!(${CLI_HELPERS})\\.ts$)` },
     ),
+    rule(
+      'verify takes no package but yauzl',
+      { path: '^src/verify/' },
+      { path: 'node_modules/', pathNot: 'node_modules/(@types/)?yauzl/' },
+    ),
     rule('library is on top', { pathNot: '^src/library/' }, { path: '^src/library/' }),
     rule(
       'the simulated platform stands apart',
