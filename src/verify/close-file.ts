@@ -2,6 +2,8 @@
 import type { BusinessDay } from '../ledger/entry.ts';
 import { missingNetOf, sumOfDays, type DayFigures, type MonthFigures } from '../ledger/month-figures.ts';
 import {
+  amount,
+  sha256,
   listOf,
   objectOf,
   oneOf,
@@ -45,8 +47,6 @@ export function closedAccount(currency: string, statements: readonly ClosedFigur
 
 export const CLOSE_FORMAT = 'daybook-close/1';
 
-const sha256 = textLike('a SHA-256 in hex', (value) => /^[0-9a-f]{64}$/.test(value));
-const amount = textLike('an amount', (value) => /^-?\d+(\.\d+)?$/.test(value));
 const day = textLike('a day', (value) => /^\d{4}-\d\d-\d\d$/.test(value));
 const month = textLike('a month', (value) => /^\d{4}-(0[1-9]|1[0-2])$/.test(value));
 const instant = textLike('an instant', (value) => !Number.isNaN(Date.parse(value)));

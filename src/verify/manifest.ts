@@ -1,5 +1,7 @@
 /** The manifest of a day: points to the current revisions, and contains what is needed to check them offline. */
 import {
+  amount,
+  sha256,
   flag,
   listOf,
   number,
@@ -11,15 +13,12 @@ import {
   readOrNull,
   share,
   text,
-  textLike,
   integer,
   type Read,
 } from './shape.ts';
 
 export const FORMAT = 'daybook-manifest/1';
 
-const sha256 = textLike('a SHA-256 in hex', (value) => /^[0-9a-f]{64}$/.test(value));
-const amount = textLike('an amount', (value) => /^-?\d+(\.\d+)?$/.test(value));
 const count = integer(0);
 const positive = integer(1);
 /** As the database can hold it. */

@@ -54,6 +54,10 @@ export const text = checked<string>('string', 'a text', isText);
 export const textLike = (what: string, fits: (value: string) => boolean): Shape<string> =>
   checked('string', what, (value) => isText(value) && fits(value));
 
+export const sha256 = textLike('a SHA-256 in hex', (value) => /^[0-9a-f]{64}$/.test(value));
+
+export const amount = textLike('an amount', (value) => /^-?\d+(\.\d+)?$/.test(value));
+
 export const flag = checked<boolean>('boolean', 'true or false', (value) => typeof value === 'boolean');
 
 export const number = checked<number>('number', 'a number', Number.isFinite);
