@@ -16,9 +16,9 @@ const MAY_IMPORT = {
   forms: ['ledger', 'host', 'settings'],
   sync: ['ledger', 'host', 'platform', 'store', 'objects'],
   reconcile: ['ledger', 'host', 'platform', 'store', 'objects'],
-  statements: ['ledger', 'host', 'platform', 'store', 'objects', 'signing.ts'],
-  months: ['ledger', 'host', 'store', 'objects', 'signing.ts', 'settings', 'statements'],
-  verify: ['ledger', 'host', 'signing.ts', 'objects', 'statements', 'months'],
+  statements: ['ledger', 'host', 'platform', 'store', 'objects', 'signing.ts', 'verify'],
+  months: ['ledger', 'host', 'store', 'objects', 'signing.ts', 'verify', 'settings', 'statements'],
+  verify: ['ledger', 'signing.ts'],
   run: [
     ...['ledger', 'host', 'signing.ts', 'platform', 'store', 'objects', 'settings'],
     ...['sync', 'reconcile', 'statements', 'months'],
@@ -68,6 +68,11 @@ export default {
       'a plugin imports no command',
       { path: '^src/plugins/' },
       { path: `^src/cli/(?!(${CLI_HELPERS})\\.ts$)` },
+    ),
+    rule(
+      'verify takes no package but yauzl',
+      { path: '^src/verify/' },
+      { path: 'node_modules/', pathNot: 'node_modules/(@types/)?yauzl/' },
     ),
     rule('library is on top', { pathNot: '^src/library/' }, { path: '^src/library/' }),
     rule(

@@ -21,7 +21,7 @@ export const REASONS: Readonly<Record<string, Readonly<Record<string, string>>>>
     yaml: 'the settings file, with the line of a mistake. Loaded where there is one',
     yauzl: 'reads the ZIPs that `verify` is given, also in `verify.mjs`',
     yazl: 'ZIP of a month, and of a workbook, as a stream',
-    zod: 'every setting, manifest and pushed result is checked by its schema',
+    zod: 'every setting, form and pushed result is checked by its schema',
   },
   embedded: { '@electric-sql/pglite': 'the database where no server is named: PostgreSQL as WebAssembly' },
   formats: {

@@ -1,22 +1,20 @@
 /** docs/reference/files.md: published files, downloads and the data folder, as the code that writes them knows them. */
-import * as z from 'zod';
 import { MONTH_FORMATS, STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';
 import { CSV } from '../../src/statements/formats/csv.ts';
 import { STATEMENT_COLUMNS, type StatementFormat } from '../../src/statements/formats/format.ts';
-import { closeText, type CloseFile } from '../../src/months/close-file.ts';
+import { closeText } from '../../src/months/files.ts';
+import { type CloseFile } from '../../src/verify/close-file.ts';
 import {
   closeKey,
   fileOf,
   manifestFileNextTo,
   manifestKey,
   SIGNATURE_EXTENSION,
-  signatureKey,
-  nameIn,
-  statementKey,
   STORE_MARK_KEY,
-  summaryKey,
-} from '../../src/statements/keys.ts';
-import { manifestSchema } from '../../src/statements/manifest.ts';
+} from '../../src/verify/names.ts';
+import { signatureKey, nameIn, statementKey, summaryKey } from '../../src/statements/keys.ts';
+import { manifestShape } from '../../src/verify/manifest.ts';
+import type { Shape } from '../../src/verify/shape.ts';
 import { monthCsv, monthOf } from '../../src/months/month.ts';
 import { markContent } from '../../src/statements/store-owner.ts';
 import { OVER_MIDNIGHT_COLUMNS, summaryCsv, UNREADABLE_COLUMN } from '../../src/statements/summary.ts';
@@ -98,33 +96,15 @@ export interface Field {
   readonly isAlways: boolean;
 }
 
-type Schema = z.core.JSONSchema.JSONSchema;
-
-const typeOf = ({ type, anyOf, enum: choices, const: only }: Schema): string => {
-  if (anyOf !== undefined) return anyOf.map((one) => typeOf(one)).join(' or ');
-  const values = choices ?? (only === undefined ? [] : [only]);
-  if (values.length > 0) return values.map((value) => code(String(value))).join(', ');
-  return [type].flat().join(' or ');
-};
-
-/** Every field of a document, by its JSON schema, outer ones first. */
-export function fieldsOf(schema: Schema, above = ''): Field[] {
-  const inner = schema.anyOf?.find((one) => one.type === 'object');
-  if (inner !== undefined) return fieldsOf(inner, above);
-  if (schema.type === 'array') return fieldsOf(schema.items as Schema, `${above}[]`);
-  return Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {
-    const path = above === '' ? name : `${above}.${name}`;
-    const own = {
-      path,
-      type: typeOf(property as Schema),
-      isAlways: schema.required?.includes(name) ?? false,
-    };
-    return [own, ...fieldsOf(property as Schema, path)];
+/** Every field of a document, outer ones first. */
+export const fieldsOf = ({ fields = {}, isList }: Shape<unknown>, above = ''): Field[] =>
+  Object.entries(fields).flatMap(([name, shape]) => {
+    const path = [above + (isList === true ? '[]' : ''), name].filter((part) => part !== '').join('.');
+    return [{ path, type: shape.type, isAlways: shape.isOptional !== true }, ...fieldsOf(shape, path)];
   });
-}
 
 function manifestTable(): string {
-  const fields = fieldsOf(z.toJSONSchema(manifestSchema));
+  const fields = fieldsOf(manifestShape);
   const said = withMeanings(
     fields.map(({ path }) => path),
     MANIFEST_MEANINGS,

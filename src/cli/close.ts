@@ -1,20 +1,14 @@
 /** `close`: freezes a month's statements; lists what is closed, and what changed since. */
 import type { Command } from 'commander';
-import {
-  answer,
-  answerWith,
-  auditEventOf,
-  collect,
-  platformSettings,
-  problemText,
-  withBy,
-} from './context.ts';
+import { answer, answerWith, auditEventOf, collect, platformSettings, withBy } from './context.ts';
 import { merchantsOf, monthFlag, textFlag, unknownMerchant } from './flags.ts';
 import { counted, line, lines, LIST_SHOWN_MAX, longTable, type Times } from './output/text.ts';
 import { adjustmentText, preparationText } from '../run/status-text.ts';
+import { problemText } from '../ledger/ending.ts';
 import { EXIT, exitCodeOf, mostSevere, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
 import type { Settings } from '../settings/settings.ts';
-import { countDays, REASON_CHARACTERS_MAX, type CloseFilter, type MonthClose } from '../months/closes.ts';
+import { countDays } from '../verify/close-file.ts';
+import { REASON_CHARACTERS_MAX, type CloseFilter, type MonthClose } from '../months/closes.ts';
 import { moneyText } from '../ledger/money.ts';
 import { stretches, type Month } from '../months/month.ts';
 import { openGroups, todoOf, type OpenDay } from '../months/open-days.ts';

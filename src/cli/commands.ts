@@ -3,7 +3,7 @@
  * those of the plugins. The code of a command is loaded when it is asked for.
  */
 import type { CommandEntry, Plugin } from '../plugin.ts';
-import { VERIFY_ABOUT } from './standalone/about.ts';
+import { VERIFY_ABOUT } from '../verify/words.ts';
 
 export const nameOf = ({ usage }: CommandEntry): string => usage.split(' ')[0]!;
 

@@ -13,8 +13,7 @@ import {
 import { counted } from '../ledger/text.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
 import { readYaml } from './input-file.ts';
-import { csvRows, withLineEnds } from '../statements/formats/csv-reader.ts';
-import { UnreadableRows } from '../statements/formats/format.ts';
+import { csvRows, withLineEnds, UnreadableRows } from '../verify/csv.ts';
 
 const TOKEN_FIELDS = ['token', 'tokenEnv', 'tokenFile'] as const;
 const FIELDS = ['merchantNo', ...TOKEN_FIELDS, ...MERCHANT_FIELDS] as const;

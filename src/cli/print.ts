@@ -1,7 +1,7 @@
-/** How commands print results and errors. It needs no package, as the file for auditors has it, too. */
+/** How commands print results and errors. */
 import type { Command } from 'commander';
 import { showableLines } from '../ledger/text.ts';
-import { EXIT, exitCodeOf, type ExitCode } from '../run/verdict/exit-codes.ts';
+import { EXIT, exitCodeOf, problemText, type ExitCode } from '../ledger/ending.ts';
 import { fitted } from './output/width.ts';
 
 export interface GlobalFlags {
@@ -52,13 +52,6 @@ export async function printParts(command: Command, output: CommandOutputInParts)
     json === true ? (isEmpty ? '[]\n' : '\n]\n') : `${fitted(showableLines(output.text()))}\n`,
   );
   process.exitCode = output.exitCode();
-}
-
-/** An error as a sentence. For an internal error, asks for a report instead. */
-export function problemText(error: unknown): string {
-  if (exitCodeOf(error) !== EXIT.fault) return (error as Error).message;
-  const name = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  return `internal error: ${name}\nNo partial work was stored. Please report it; DAYBOOK_LOG_LEVEL=debug shows the stack.`;
 }
 
 /** Prints an error as a sentence; the stack of an internal error is only shown at log level debug. */

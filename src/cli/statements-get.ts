@@ -9,14 +9,8 @@ import { formatNote, inFormat } from '../statements/fetch.ts';
 import { formatWith, MONTH_FORMATS, SPREADSHEET, STATEMENT_FORMATS } from '../statements/formats/all.ts';
 import { CSV } from '../statements/formats/csv.ts';
 import type { StatementFormat } from '../statements/formats/format.ts';
-import {
-  fileOf,
-  manifestFileNextTo,
-  manifestKey,
-  monthZipName,
-  nameIn,
-  SIGNATURE_EXTENSION,
-} from '../statements/keys.ts';
+import { fileOf, manifestFileNextTo, manifestKey, SIGNATURE_EXTENSION } from '../verify/names.ts';
+import { monthZipName, nameIn } from '../statements/keys.ts';
 import { monthDownload, zippedMonth, type DayAsCsv } from '../months/month-files.ts';
 import type { ListedMonth, Month } from '../months/month.ts';
 import { isUnsigned } from '../statements/write-manifest.ts';

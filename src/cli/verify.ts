@@ -1,14 +1,7 @@
 /** `verify`: checks downloaded statements against their manifests, offline. */
-import { isSecretKey, readPublicKey } from '../signing.ts';
-import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import type { PublicKey } from '../ledger/signature.ts';
-import { EXIT, UsageError } from '../run/verdict/exit-codes.ts';
-import { STATEMENT_FORMATS } from '../statements/formats/all.ts';
-import type { VerifiedClose } from '../months/closes.ts';
-import { groupedBy, type VerifiedChain } from '../statements/verify-chain.ts';
-import { verifyPaths, type VerifyReport } from '../verify/verify.ts';
-import { counted, lines } from './output/text.ts';
+import { answerTo } from '../verify/answer.ts';
+import { COMPLETE, EXAMPLES, PATHS, PUBLIC_KEY } from '../verify/words.ts';
 import { collect, print } from './print.ts';
 
 interface Flags {
@@ -18,108 +11,11 @@ interface Flags {
 
 export function verifyCommand(command: Command): void {
   command
-    .argument('<path...>', 'statements, manifests, ZIPs or folders of them')
-    .option(
-      '--public-key <key>',
-      'public key of the pair that signed the manifests, or a file with it: checks signatures, and that no manifest is missing ' +
-        'between those given; may be repeated',
-      collect,
-      [],
-    )
-    .option(
-      '--whole, --complete',
-      'you give all manifests and closes of these merchants; each missing one is reported as a problem (--whole is the earlier name)',
-    )
-    .addHelpText(
-      'after',
-      '\nExamples:\n  daybook verify downloads/\n  daybook verify --public-key daybook.pub downloads/\n' +
-        '  daybook verify --public-key daybook.pub --complete statements/',
-    )
-    .action(
-      async (paths: string[], { publicKey, complete: mustBeComplete = false }: Flags, self: Command) => {
-        const keys = await Promise.all(publicKey.map(publicKeyFlag));
-        const report = await verifyPaths(paths, STATEMENT_FORMATS, keys, mustBeComplete);
-        print(self, {
-          document: report,
-          text: verifyText(report, mustBeComplete),
-          exitCode: report.problems.length === 0 ? EXIT.done : EXIT.needsPerson,
-        });
-      },
+    .argument(...PATHS)
+    .option(...PUBLIC_KEY, collect, [])
+    .option(...COMPLETE)
+    .addHelpText('after', EXAMPLES)
+    .action(async (paths: string[], { publicKey, complete = false }: Flags, self: Command) =>
+      print(self, await answerTo({ paths, publicKeys: publicKey, isComplete: complete })),
     );
 }
-
-/** A public key, or a file that holds one. What may be a secret key is never shown. */
-async function publicKeyFlag(given: string): Promise<PublicKey> {
-  const own = readPublicKey(given);
-  if (own !== null) return own;
-  const text = await readFile(given, 'utf8').catch(() => null);
-  const read = text === null ? null : readPublicKey(text);
-  if (read !== null) return read;
-  if (text !== null) throw new UsageError(`--public-key ${given} holds no public key of minisign; ${PAIR}`);
-  if (isSecretKey(given))
-    throw new UsageError(
-      '--public-key was given the secret key; give the public one (RW...), or a file with it.',
-    );
-  const shown = MAYBE_KEY.test(given) ? '' : ` ${given}`;
-  throw new UsageError(`--public-key${shown} is no public key of minisign (RW...), and no file; ${PAIR}`);
-}
-
-const PAIR = '`daybook statements keygen` makes a pair.';
-
-/** As long as a key, in the letters of one, or with a key's comment. */
-const MAYBE_KEY = /^untrusted comment:|[A-Za-z0-9+/]{40}/;
-
-function verifyText(report: VerifyReport, mustBeComplete: boolean): string {
-  const { manifests, files, problems, signed, chains, closes, notChecked } = report;
-  const noted = chains.flatMap(({ outdated, outside }) => [
-    ...(signed === null && !mustBeComplete ? outdated : []),
-    ...(signed !== null && !mustBeComplete ? outside : []),
-  ]);
-  const broken = files.filter(({ verdict, current }) => current && verdict === 'broken');
-  return lines(
-    `${counted(files.length, 'file')} of ${counted(manifests, 'manifest')} checked: ` +
-      (problems.length === 0 ? 'all unchanged since publication' : counted(problems.length, 'problem')),
-    ...problems.map(({ path, problem }) => `  ${path}: ${problem}`),
-    ...noted.map(({ path, problem }) => `  note: ${path}: ${problem}`),
-    ...[...groupedBy(notChecked, ({ problem }) => problem)].map(notCheckedText),
-    signed !== null && `${signed} of ${counted(manifests, 'manifest')} signed with the key`,
-    ...(signed !== null || mustBeComplete ? chains.map(chainText) : []),
-    signed !== null &&
-      noted.length > 0 &&
-      'missing files were not given, or were removed: with all manifests given, `--complete` makes this a problem',
-    ...closes.flatMap(closeTexts),
-    ...broken.map(
-      ({ path, breaks, explained }) =>
-        `  note: ${path} was published with a broken balance chain` +
-        (explained === 0 ? '' : `; ${explained} of ${counted(breaks!, 'break')} explained in its manifest`),
-    ),
-  );
-}
-
-/** A month in a format has hundreds of files that cannot be checked. */
-const NOT_CHECKED_SHOWN_MAX = 5;
-
-const notCheckedText = ([problem, files]: readonly [string, VerifyReport['notChecked']]): string => {
-  const shown = files.slice(0, NOT_CHECKED_SHOWN_MAX).map(({ path }) => path);
-  const more = files.length - shown.length;
-  return `  note: ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}: ${problem}`;
-};
-
-/** A closed month, whether days were open, and what changed since: those days are as published, and not as closed. */
-const closeTexts = (close: VerifiedClose): string[] => [
-  `close ${close.number} of ${close.month}, ${close.merchantNo}: ` +
-    `${close.compared} of ${counted(close.statements, 'statement')} compared` +
-    (close.byHash === 0 ? '' : `, ${close.byHash} of them by hash alone, as their files are not here`) +
-    (close.openDays === 0
-      ? ''
-      : `; it was closed despite ${counted(close.openDays, 'open day')}: ${close.despite ?? ''}`),
-  ...close.adjusted.map(({ currency, day, frozenRevision, revision }) => {
-    const was = frozenRevision === null ? 'was not published' : `was revision ${frozenRevision}`;
-    return `  note: ${close.path}: ${currency} ${day} ${was} when the month was closed, and is revision ${revision} here`;
-  }),
-];
-
-/** The last manifest is named, so that it can be noted and compared the next time. */
-const chainText = ({ merchantNo, manifests, from, through, last }: VerifiedChain): string =>
-  `chain of ${merchantNo}: ${counted(manifests, 'manifest')}, ${from} to ${through}; the last is revision ` +
-  `${last.revision} of ${last.day}, SHA-256 ${last.sha256}`;

@@ -24,3 +24,10 @@ export abstract class ExpectedError extends Error {
 /** The exit code of an error that ended a command: its own, or 70 for an error no one expected. */
 export const exitCodeOf = (error: unknown): ExitCode =>
   error instanceof ExpectedError ? error.exitCode : EXIT.fault;
+
+/** An error as a sentence. For an internal error, asks for a report instead. */
+export function problemText(error: unknown): string {
+  if (exitCodeOf(error) !== EXIT.fault) return (error as Error).message;
+  const name = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return `internal error: ${name}\nNo partial work was stored. Please report it; DAYBOOK_LOG_LEVEL=debug shows the stack.`;
+}

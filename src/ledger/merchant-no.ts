@@ -8,7 +8,7 @@ const NOT_PRINTABLE = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
 
 /**
  * Whether a text can be a merchant's number: printable, without a blank at either end. What becomes part of a name or an
- * address is encoded there (`src/statements/keys.ts`, `src/plugins/pages/html/addresses.ts`).
+ * address is encoded there (`src/verify/names.ts`, `src/plugins/pages/html/addresses.ts`).
  */
 export const isMerchantNo = (text: string): boolean =>
   text !== '' && text.length <= CHARACTERS_MAX && text.trim() === text && !NOT_PRINTABLE.test(text);

@@ -10,12 +10,12 @@ import type { StatementRow } from '../store/statements/statements.ts';
 import { statementRows } from '../statements/fetch.ts';
 import {
   columnsNamed,
-  columnsOf,
   STATEMENT_COLUMNS,
-  type RowCells,
   type StatementColumn,
   type StatementFormat,
 } from '../statements/formats/format.ts';
+import { columnsOf } from '../verify/formats.ts';
+import { type RowCells } from '../verify/csv.ts';
 import { accountMonthName } from '../statements/keys.ts';
 import { monthFigures, type AccountMonth, type Month } from './month.ts';
 

@@ -5,17 +5,16 @@ import type { SigningKey } from '../ledger/signature.ts';
 import type { Lease } from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { readText, type ObjectStore } from '../objects/object-store.ts';
-import { countDays } from './closes.ts';
-import { SIGNATURE_EXTENSION } from '../statements/keys.ts';
+import { countDays, parseClose, type CloseFile } from '../verify/close-file.ts';
+import { SIGNATURE_EXTENSION } from '../verify/names.ts';
 import { monthOf } from './month.ts';
 import { contradicts, signatureIn } from '../statements/write-manifest.ts';
 import { recordAuditEvent } from '../store/audit.ts';
 import type { Trx } from '../store/engine/database.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
 import { listStatements } from '../store/statements/statements.ts';
-import { parseClose, type CloseFile } from './close-file.ts';
 import { closesOfMonth, noteLateOf, storeClose, storeReopening, type FrozenStatement } from './stored.ts';
-import { problemsInClose } from './verify.ts';
+import { problemsInClose } from '../verify/closes.ts';
 
 interface Found {
   readonly key: string;

@@ -17,21 +17,11 @@ import {
 } from '../store/statements/statements.ts';
 import { manifestOfDay, manifestRows, takeOutOfChain } from '../store/statements/stored-files.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
-import {
-  fileOf,
-  manifestKey,
-  MERCHANTS_PREFIX,
-  statementKey,
-  STORE_MARK_KEY,
-  summaryKey,
-} from '../statements/keys.ts';
-import {
-  isBeyondBounds,
-  parseManifest,
-  type Manifest,
-  type ManifestStatement,
-} from '../statements/manifest.ts';
-import { UnreadableRows } from '../statements/formats/format.ts';
+import { fileOf, manifestKey, MERCHANTS_PREFIX, STORE_MARK_KEY } from '../verify/names.ts';
+import { statementKey, summaryKey } from '../statements/keys.ts';
+import { isBeyondBounds } from '../statements/recorded-manifest.ts';
+import { parseManifest, type Manifest, type ManifestStatement } from '../verify/manifest.ts';
+import { UnreadableRows } from '../verify/csv.ts';
 import { leaseFence } from '../statements/publish-options.ts';
 import { putReplacing } from '../statements/put-revision.ts';
 import {
@@ -41,7 +31,7 @@ import {
   manifestRow,
 } from '../statements/write-manifest.ts';
 import { markContent, readStoreMark } from '../statements/store-owner.ts';
-import { figuresOfFile } from '../statements/verify-rows.ts';
+import { figuresOfFile } from '../statements/file-rows.ts';
 import { adoptCloses, type AdoptingCloses, type LeftOut } from './adopt-closes.ts';
 
 export interface AdoptOptions extends AdoptingCloses {

@@ -5,9 +5,8 @@ import { inForce, type Preparation, type StoredClose } from './closes.ts';
 import { ofMerchants } from '../store/account-filter.ts';
 import { recordAuditEvent } from '../store/audit.ts';
 import { rowsOf, type Db, type Trx } from '../store/engine/database.ts';
-import type { CloseFilter } from './closes.ts';
-import type { CloseRequest, CloseResult, Obstacle } from './closes.ts';
-import type { CloseFile } from './close-file.ts';
+import type { CloseFilter, CloseRequest, CloseResult, Obstacle } from './closes.ts';
+import type { CloseFile } from '../verify/close-file.ts';
 import { closesOfMonth, firstDay, ofMonth, storeReopening } from './stored.ts';
 
 /** What a close holds of the ledger: all of its file but who closes it, when and why. */

@@ -18,14 +18,15 @@ import {
   ADDED,
   CHANGE_COLUMN,
   columnsNamed,
-  columnsOf,
   REVERSED,
   STATEMENT_COLUMNS,
   type Cells,
-  type RowCells,
   type StatementFormat,
 } from '../statements/formats/format.ts';
-import { changesName, dayPrefix, fileOf } from '../statements/keys.ts';
+import { columnsOf } from '../verify/formats.ts';
+import { type RowCells } from '../verify/csv.ts';
+import { changesName } from '../statements/keys.ts';
+import { dayPrefix, fileOf } from '../verify/names.ts';
 import { accountMonths, type Month } from './month.ts';
 import { currentOf } from '../statements/summary.ts';
 import { zipped, type ZippedFile } from '../statements/zipped.ts';

@@ -11,16 +11,32 @@ import {
   readText,
   type ObjectStore,
 } from '../objects/object-store.ts';
-import { countDays, type Preparation, type StoredClose } from './closes.ts';
+import {
+  countDays,
+  CLOSE_FORMAT,
+  parseClose,
+  type ClosedStatement,
+  type CloseFile,
+  closedAccount,
+} from '../verify/close-file.ts';
+import { closeText, filesOfClose } from './files.ts';
 import { StatementDamaged } from '../statements/fetch.ts';
-import { closeKey, fileOf } from '../statements/keys.ts';
+import { closeKey, fileOf } from '../verify/names.ts';
 import { accountMonths, type AccountMonth, type Month } from './month.ts';
 import { openDaysOf, type Clock, type OpenDay } from './open-days.ts';
 import { explainedOfEach } from '../statements/summary.ts';
 import { figuresOf } from '../store/account-days.ts';
 import { recordAuditEvent } from '../store/audit.ts';
 import type { DB } from '../store/engine/schema.ts';
-import type { CloseOptions, CloseRequest, CloseResult, Obstacle } from './closes.ts';
+import type {
+  Action,
+  CloseOptions,
+  CloseRequest,
+  CloseResult,
+  Obstacle,
+  Preparation,
+  StoredClose,
+} from './closes.ts';
 import {
   approvalObstacles,
   deletePreparation,
@@ -30,16 +46,6 @@ import {
   withdraw,
   type Draft,
 } from './approval.ts';
-import {
-  CLOSE_FORMAT,
-  closeText,
-  actionInFile,
-  parseClose,
-  type ClosedStatement,
-  type CloseFile,
-  closedAccount,
-} from './close-file.ts';
-import { filesOfClose } from './files.ts';
 import { adjustmentsOf, claimClose, closesOfMonth, storeClose, storeCloseSignature } from './stored.ts';
 
 const TRIES_MAX = 3;
@@ -249,6 +255,8 @@ async function storedClose(
   await storeClose(trx, { ...close, auditEventId, preparedEventId }, file.statements);
   return close;
 }
+
+const actionInFile = ({ by, at, note }: Action) => ({ by, at: at.toISOString(), note });
 
 interface ToClose {
   readonly draft: Draft;

@@ -3,7 +3,6 @@ import type { BusinessDay } from '../ledger/entry.ts';
 import type { LoginWays } from '../ledger/people.ts';
 import type { SigningKey } from '../ledger/signature.ts';
 import type { ObjectStore } from '../objects/object-store.ts';
-import type { Problem, ReadManifest, VerifiedFile } from '../statements/verify-days.ts';
 import type { AuditEvent } from '../store/audit.ts';
 import type { Database } from '../store/engine/database.ts';
 import type { Month } from './month.ts';
@@ -56,11 +55,6 @@ export interface Preparation extends Action {
   readonly despite: string | null;
 }
 
-/** How many account days these are: a day may be named for several causes. */
-export const countDays = (
-  openDays: readonly { readonly currency: string; readonly day: BusinessDay }[],
-): number => new Set(openDays.map(({ currency, day }) => `${currency} ${day}`)).size;
-
 /** The same with the texts of its files. */
 export interface StoredClose extends MonthClose {
   readonly content: string;
@@ -109,46 +103,6 @@ export interface ClosesOfMonth {
 
 /** Of a note, and of the reason despite open days: both are published with the close. */
 export const REASON_CHARACTERS_MAX = 1_000;
-
-/** A day whose current statement is not the one that a close froze. */
-type AdjustedDay = Pick<Adjustment, 'currency' | 'day' | 'frozenRevision' | 'revision'>;
-
-/** A file of a close, as `verify` reports it. */
-export interface VerifiedClose extends Pick<MonthClose, 'merchantNo' | 'month' | 'number' | 'despite'> {
-  readonly path: string;
-  readonly openDays: number;
-  /** How many statements it froze, and of how many the day's manifest is here. */
-  readonly statements: number;
-  readonly compared: number;
-  /** How many of these were replaced since and have no file here: their SHA-256 alone was compared, and no figure. */
-  readonly byHash: number;
-  /** What changed since, as far as the manifests here tell; empty where a later close is here. */
-  readonly adjusted: readonly AdjustedDay[];
-  /** Frozen statements of which no file is here; empty for a close that was given alone. */
-  readonly missing: readonly Pick<AdjustedDay, 'currency' | 'day' | 'frozenRevision'>[];
-}
-
-/** Checks the closes among files that are verified: takes one after the other, then compares them with all the rest. */
-export interface CloseCheck {
-  /** Whether this is a close. One that is none is left to others. */
-  readonly take: (path: string, content: Buffer) => boolean;
-  readonly end: (here: FilesHere) => Promise<{
-    readonly closes: readonly VerifiedClose[];
-    readonly problems: readonly Problem[];
-  }>;
-}
-
-/** What is here next to the closes. */
-export interface FilesHere {
-  readonly manifests: readonly ReadManifest[];
-  readonly files: readonly VerifiedFile[];
-  /** The paths of what was asked to be verified. */
-  readonly given: readonly string[];
-  /** Every close before the last one of a month has to be here. */
-  readonly isComplete: boolean;
-  /** Reads one of them. */
-  readonly open: (path: string) => AsyncIterable<Uint8Array>;
-}
 
 /** A month to be closed, and who asks for it. */
 export interface CloseRequest {

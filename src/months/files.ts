@@ -1,14 +1,17 @@
 /** The files of closes in the object store: what they hold, and making the store hold them again. */
 import { readText } from '../objects/object-store.ts';
 import type { ClosesOfMonth, StoredClose } from './closes.ts';
-import { SIGNATURE_EXTENSION } from '../statements/keys.ts';
+import { SIGNATURE_EXTENSION } from '../verify/names.ts';
 import { leaseFence } from '../statements/publish-options.ts';
 import { putReplacing } from '../statements/put-revision.ts';
 import type { RepairedFile, RepairOptions } from '../statements/repair-files.ts';
 import { MANIFEST_CONTENT_TYPE, SIGNATURE_CONTENT_TYPE } from '../statements/write-manifest.ts';
 import type { Db } from '../store/engine/database.ts';
-import { parseClose } from './close-file.ts';
+import { parseClose, type CloseFile } from '../verify/close-file.ts';
 import { adjustmentsOf, closesOf, closesOfMonth } from './stored.ts';
+
+/** The text of the file. The order of its keys is the one in which a person reads it. */
+export const closeText = (close: CloseFile): string => `${JSON.stringify(close, null, 2)}\n`;
 
 /** The signature first, so that no one finds the file without. */
 export function filesOfClose(close: Pick<StoredClose, 'objectKey' | 'content' | 'signature'>) {

@@ -22,12 +22,11 @@ import {
   fileOf,
   manifestFileNextTo,
   manifestKey,
-  nameIn,
-  overviewName,
   SIGNATURE_EXTENSION,
   WITHDRAWN,
-} from '../statements/keys.ts';
-import { otherFormatsIn, zoneIn } from '../statements/manifest.ts';
+} from '../verify/names.ts';
+import { nameIn, overviewName } from '../statements/keys.ts';
+import { otherFormatsIn, zoneIn } from '../statements/recorded-manifest.ts';
 import { accountMonths, monthCsv, type AccountMonth, type ListedMonth, type Month } from './month.ts';
 import { openDaysOf, type OpenDay } from './open-days.ts';
 import { currentOf } from '../statements/summary.ts';

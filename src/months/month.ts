@@ -3,7 +3,7 @@ import { addDays, daysFromTo } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { csvText } from '../statements/formats/csv.ts';
-import { missingNetOf, sumOfDays, type MonthFigures } from './month-figures.ts';
+import { missingNetOf, sumOfDays, type MonthFigures } from '../ledger/month-figures.ts';
 import { type Kysely, sql } from 'kysely';
 import type { Chosen } from '../ledger/account-filter.ts';
 import type { DB } from '../store/engine/schema.ts';

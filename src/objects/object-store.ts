@@ -189,21 +189,8 @@ export const readText = async (store: ObjectStore, key: string): Promise<string 
   (await readObject(store, key))?.toString('utf8') ?? null;
 
 export async function collected(stream: AsyncIterable<Uint8Array>): Promise<Buffer> {
-  return (await collectedUpTo(stream, Infinity))!;
-}
-
-/** All bytes; null where there are more than `bytesMax`, of which no more are read. */
-export async function collectedUpTo(
-  stream: AsyncIterable<Uint8Array>,
-  bytesMax: number,
-): Promise<Buffer | null> {
   const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of stream) {
-    bytes += chunk.length;
-    if (bytes > bytesMax) return null;
-    chunks.push(chunk);
-  }
+  for await (const chunk of stream) chunks.push(chunk);
   return Buffer.concat(chunks);
 }
 

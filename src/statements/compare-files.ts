@@ -11,12 +11,13 @@ import {
   type ManifestRow,
   type StoredRow,
 } from '../store/statements/stored-files.ts';
-import { manifestKey, signatureKey, dayPrefix, fileOf, merchantPrefix } from './keys.ts';
+import { manifestKey, dayPrefix, fileOf, merchantPrefix } from '../verify/names.ts';
+import { signatureKey } from './keys.ts';
 import { type ListedObject, type ObjectStore } from '../objects/object-store.ts';
 import type { SigningKey } from '../ledger/signature.ts';
 import type { StatementRow, SummaryRow } from '../store/statements/statements.ts';
 import { sha256Of } from '../host/sha256.ts';
-import { otherFormatsIn } from './manifest.ts';
+import { otherFormatsIn } from './recorded-manifest.ts';
 import { isOutOfChain } from './manifest-text.ts';
 import type { PublishedNow } from './publish-options.ts';
 import { readManifest } from './put-revision.ts';

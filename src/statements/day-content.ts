@@ -20,7 +20,8 @@ import {
 import { readAccount } from '../store/entries.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { digestOf } from '../objects/object-store.ts';
-import { columnsOfStatement, STATEMENT_COLUMNS, type EntryColumn, type RowCells } from './formats/format.ts';
+import { columnsOfStatement, STATEMENT_COLUMNS, type EntryColumn } from './formats/format.ts';
+import { type RowCells } from '../verify/csv.ts';
 import { CSV } from './formats/csv.ts';
 
 /** Most entries of the days held at once: a few megabytes with the files made of them. */

@@ -6,7 +6,7 @@
  */
 import type { Cells, RowDifference } from './formats/format.ts';
 import { NoStatement, recordsOf } from './formats/csv.ts';
-import { cellsOf } from './formats/csv-reader.ts';
+import { cellsOf } from '../verify/csv.ts';
 
 /** Rows held of both files at once, and differences found: some 200 bytes each. */
 const HELD_ROWS_MAX = 200_000;

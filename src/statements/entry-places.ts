@@ -2,13 +2,13 @@
 import type { ObjectStore } from '../objects/object-store.ts';
 import { type StatementRow, statementsOfDay } from '../store/statements/statements.ts';
 import { fetchStatement, StatementDamaged } from './fetch.ts';
-import { columnsOf } from './formats/format.ts';
-import { cellsOf } from './formats/csv-reader.ts';
+import { columnsOf } from '../verify/formats.ts';
+import { cellsOf } from '../verify/csv.ts';
 import type { Kysely } from 'kysely';
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import type { BusinessDay, LedgerEntry } from '../ledger/entry.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { fileOf } from './keys.ts';
+import { fileOf } from '../verify/names.ts';
 
 interface FoundLine {
   /** The line's number as editors show it: the header is line 1. */

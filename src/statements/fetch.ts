@@ -10,20 +10,19 @@ import type { StatementRow } from '../store/statements/statements.ts';
 import type { ManifestRow } from '../store/statements/stored-files.ts';
 import { differingRows, type ComparedFile } from './differing-rows.ts';
 import { CSV, NoStatement, recordsOf } from './formats/csv.ts';
-import { cellsOf } from './formats/csv-reader.ts';
+import { cellsOf, type RowCells } from '../verify/csv.ts';
 import {
   columnsNamed,
-  columnsOf,
   STATEMENT_COLUMNS,
   type Changes,
   type PublishedRevision,
-  type RowCells,
   type RowDifference,
   type StatementColumn,
   type StatementFormat,
 } from './formats/format.ts';
-import { dayPrefix, fileOf } from './keys.ts';
-import { otherFormatsIn, zoneIn } from './manifest.ts';
+import { columnsOf } from '../verify/formats.ts';
+import { dayPrefix, fileOf } from '../verify/names.ts';
+import { otherFormatsIn, zoneIn } from './recorded-manifest.ts';
 import { earlierOf } from './summary.ts';
 
 /** The object is missing, or holds other bytes than were published. */

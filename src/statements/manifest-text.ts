@@ -1,20 +1,15 @@
 /** Writes the text of a day's manifest, with its place in the chain: each names the one that was made before it, by its SHA-256. See docs/decisions/publishing.md. */
 import type { ChainedManifest, NamedManifest, PastOfDay } from '../store/statements/past-of-days.ts';
 import type { ManifestRow } from '../store/statements/stored-files.ts';
-import {
-  parseManifest,
-  type Manifest,
-  FORMAT,
-  type ManifestStatement,
-  type OtherFormats,
-} from './manifest.ts';
+import { parseManifest, type Manifest, FORMAT, type ManifestStatement } from '../verify/manifest.ts';
+import { type OtherFormats } from './recorded-manifest.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { compareAmounts } from '../ledger/money.ts';
 import { figuresOf } from '../store/account-days.ts';
 import type { ExplainedBreak } from '../store/breaks/break-cases.ts';
 import type { CertificateRow, StatementRow, SummaryRow } from '../store/statements/statements.ts';
 import { type Explained, currentOf } from './summary.ts';
-import { fileOf } from './keys.ts';
+import { fileOf } from '../verify/names.ts';
 
 /** What a manifest says about the chain; empty for one from before there were chains. */
 type ChainFields = Pick<Manifest, 'place' | 'previousManifest' | 'earlierManifests' | 'supersededManifests'>;

@@ -5,8 +5,9 @@ import type { StatementRow, SummaryRow } from '../store/statements/statements.ts
 import type { StoredRow } from '../store/statements/stored-files.ts';
 import { fetchInFormat } from './fetch.ts';
 import { STATEMENT_COLUMNS, FormatTooSmall } from './formats/format.ts';
-import { fileOf, nameIn, manifestKey, statementKey, summaryKey } from './keys.ts';
-import type { OtherFormat } from './manifest.ts';
+import { fileOf, manifestKey } from '../verify/names.ts';
+import { nameIn, statementKey, summaryKey } from './keys.ts';
+import type { OtherFormat } from '../verify/manifest.ts';
 import { putReplacing, putRevision } from './put-revision.ts';
 import { storedRow, assertAsStrong, assertDayAsStrong } from './write-manifest.ts';
 import { entriesIn } from '../ledger/chain/figures.ts';

@@ -9,8 +9,8 @@ import {
   type StoredDigest,
 } from '../objects/object-store.ts';
 import { CSV } from './formats/csv.ts';
-import { fileOf } from './keys.ts';
-import { parseManifest, type Manifest } from './manifest.ts';
+import { fileOf } from '../verify/names.ts';
+import { parseManifest, type Manifest } from '../verify/manifest.ts';
 
 /** If an object changes this often between reading and writing it, something else writes it as well. */
 const REPLACE_TRIES_MAX = 5;

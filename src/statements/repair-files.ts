@@ -14,8 +14,10 @@ import {
   type PublishedFile,
 } from './compare-files.ts';
 import { explainedOf, currentOf, summaryCsv } from './summary.ts';
-import { dayPrefix, manifestKey, signatureKey } from './keys.ts';
-import { isBeyondBounds, parseManifest, type Manifest } from './manifest.ts';
+import { dayPrefix, manifestKey } from '../verify/names.ts';
+import { signatureKey } from './keys.ts';
+import { isBeyondBounds } from './recorded-manifest.ts';
+import { parseManifest, type Manifest } from '../verify/manifest.ts';
 import { pastOfDays } from '../store/statements/past-of-days.ts';
 import { leaseFence, type PublishDayOptions } from './publish-options.ts';
 import { putReplacing } from './put-revision.ts';

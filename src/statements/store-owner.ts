@@ -14,7 +14,7 @@ import {
 import { beginTurn, databaseIdentity, endTurn } from '../store/installation.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { newestStatements } from '../store/statements/statements.ts';
-import { MERCHANTS_PREFIX, STORE_MARK_KEY } from './keys.ts';
+import { MERCHANTS_PREFIX, STORE_MARK_KEY } from '../verify/names.ts';
 import { MANIFEST_CONTENT_TYPE } from './write-manifest.ts';
 import * as z from 'zod';
 

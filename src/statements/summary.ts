@@ -8,7 +8,7 @@ import type { DB } from '../store/engine/schema.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { lockAccountDays } from '../store/statements/due-days.ts';
 import { csvText } from './formats/csv.ts';
-import { fileOf } from './keys.ts';
+import { fileOf } from '../verify/names.ts';
 
 export type Explained = ReadonlyMap<string, readonly ExplainedBreak[]>;
 

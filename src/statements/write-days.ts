@@ -12,8 +12,9 @@ import type { StatementRow, SummaryRow } from '../store/statements/statements.ts
 import type { StoredRow } from '../store/statements/stored-files.ts';
 import { StatementMisfit } from './day-content.ts';
 import { explainedOf, type Explained, currentOf, hasBreaks, isStillExplained } from './summary.ts';
-import { fileOf, dayPrefix, manifestKey, signatureKey } from './keys.ts';
-import type { OtherFormats } from './manifest.ts';
+import { fileOf, dayPrefix, manifestKey } from '../verify/names.ts';
+import { signatureKey } from './keys.ts';
+import type { OtherFormats } from './recorded-manifest.ts';
 import { chained } from './manifest-text.ts';
 import {
   newRevision,

@@ -12,7 +12,8 @@ import {
   type StoredDigest,
 } from '../objects/object-store.ts';
 import type { ManifestRow, StoredRow } from '../store/statements/stored-files.ts';
-import { manifestKey, signatureKey, WITHDRAWN } from './keys.ts';
+import { manifestKey, WITHDRAWN } from '../verify/names.ts';
+import { signatureKey } from './keys.ts';
 import { addDays, dayWindow } from '../ledger/business-day.ts';
 import { covers } from '../ledger/window.ts';
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
@@ -29,7 +30,8 @@ import { recordPublished } from '../store/statements/record-published.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
 import { sha256Of } from '../host/sha256.ts';
-import { isBeyondBounds, otherFormatsIn, parseManifest, type Manifest } from './manifest.ts';
+import { isBeyondBounds, otherFormatsIn } from './recorded-manifest.ts';
+import { parseManifest, type Manifest } from '../verify/manifest.ts';
 import {
   chainFieldsOf,
   isOutOfChain,

@@ -1,6 +1,6 @@
 /** Files that no manifest lists: what was made for a download has no published checksum, and any other statement is wrong. */
-import type { StatementFormat } from '../statements/formats/format.ts';
-import { expectedFiles, nameOf, type Problem, type ReadManifest } from '../statements/verify-days.ts';
+import type { ReadableFormat } from './formats.ts';
+import { expectedFiles, nameOf, type Problem, type ReadManifest } from './days.ts';
 
 /** `10001_USD_2026-03-31.r2.csv`: the account day, the revision and the extension. */
 const STATEMENT = /^(.+)\.r(\d+)\.([a-z0-9.]+)$/;
@@ -19,7 +19,7 @@ const ONLY_CHANGES = 'it has the changes between two revisions, and was not publ
 export function unnamedFiles(
   paths: readonly string[],
   manifests: readonly ReadManifest[],
-  formats: readonly Pick<StatementFormat, 'extension'>[],
+  formats: readonly Pick<ReadableFormat, 'extension'>[],
 ): { readonly problems: readonly Problem[]; readonly notChecked: readonly Problem[] } {
   const problems: Problem[] = [];
   const notChecked: Problem[] = [];

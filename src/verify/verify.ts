@@ -2,12 +2,12 @@
  * Checks downloaded statements against their manifests, offline: bytes, sums, chain, and that each day follows from
  * the day before.
  */
-import { createCloseCheck } from '../months/verify.ts';
+import { createCloseCheck, type CloseCheck, type VerifiedClose } from './closes.ts';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { dirname, join, resolve, sep } from 'node:path';
 import type { PublicKey } from '../ledger/signature.ts';
-import { collectedUpTo, digestOf, metered, type Digest } from '../objects/object-store.ts';
+import { collectedUpTo, digestOf, hashed, sha256Of, type Digest } from './bytes.ts';
 import {
   filesUnder,
   unzipped,
@@ -22,17 +22,15 @@ import {
   type Problem,
   type ReadManifest,
   type VerifiedFile,
-} from '../statements/verify-days.ts';
-import { sha256Of } from '../host/sha256.ts';
-import { type CloseCheck, type VerifiedClose } from '../months/closes.ts';
-import { checkRows } from '../statements/verify-rows.ts';
-import { STATEMENT_FORMATS } from '../statements/formats/all.ts';
-import { JSON_BYTES_MAX, UnreadableZip } from '../statements/zip-files.ts';
-import { columnsOf, UnreadableRows, type StatementFormat } from '../statements/formats/format.ts';
-import { isOfAnotherDay, manifestFileNextTo, SIGNATURE_EXTENSION, WITHDRAWN } from '../statements/keys.ts';
-import { parseManifest, type Manifest } from '../statements/manifest.ts';
+} from './days.ts';
+import { checkRows } from './rows.ts';
+import { JSON_BYTES_MAX, UnreadableZip } from './zip-files.ts';
+import { columnsOf, READABLE_FORMATS, type ReadableFormat } from './formats.ts';
+import { UnreadableRows } from './csv.ts';
+import { isOfAnotherDay, manifestFileNextTo, SIGNATURE_EXTENSION, WITHDRAWN } from './names.ts';
+import { parseManifest, type Manifest } from './manifest.ts';
 import { unnamedFiles } from './unnamed-files.ts';
-import { verifyChains, type VerifiedChain } from '../statements/verify-chain.ts';
+import { verifyChains, type VerifiedChain } from './chain.ts';
 
 export interface VerifyReport {
   readonly manifests: number;
@@ -54,7 +52,7 @@ export interface VerifyReport {
  */
 export async function verifyPaths(
   paths: readonly string[],
-  formats: readonly StatementFormat[] = STATEMENT_FORMATS,
+  formats: readonly ReadableFormat[] = READABLE_FORMATS,
   publicKeys: readonly PublicKey[] = [],
   isComplete = false,
 ): Promise<VerifyReport> {
@@ -69,7 +67,7 @@ export async function verifyPaths(
 async function verifyFiles(
   { found, ...inZips }: Unzipped,
   paths: readonly string[],
-  formats: readonly StatementFormat[],
+  formats: readonly ReadableFormat[],
   publicKeys: readonly PublicKey[],
   isComplete: boolean,
 ): Promise<VerifyReport> {
@@ -215,7 +213,7 @@ async function verifyFile(
   { path, open }: Sheet,
   manifest: Manifest,
   expected: ExpectedFile,
-  formats: readonly StatementFormat[],
+  formats: readonly ReadableFormat[],
   numbers: NumbersSeen,
 ): Promise<VerifiedFile> {
   const { statement } = expected;
@@ -252,12 +250,12 @@ async function readSheet(
   open: Sheet['open'],
   manifest: Manifest,
   { statement, format }: ExpectedFile,
-  formats: readonly StatementFormat[],
+  formats: readonly ReadableFormat[],
   numbers: NumbersSeen,
 ): Promise<ReadSheet> {
   const reader = formats.find(({ name }) => name === format)?.reader;
   if (statement === null || reader === undefined) return { ...(await digestOf(open())), problemsInRows: [] };
-  const source = metered(open);
+  const source = hashed(open());
   const { merchantNo, day } = manifest;
   const check = checkRows(statement, day, manifest.timeZone, reader, (batchNo) =>
     numbers(merchantNo, batchNo, day),

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterEach, describe, expect, test } from 'vitest';
 import { healthOf } from '../../src/run/health.ts';
-import type { Manifest } from '../../src/statements/manifest.ts';
+import type { Manifest } from '../../src/verify/manifest.ts';
 import { entriesOfAmounts, type WireEntry } from '../support/plain-platform.ts';
 import { showPages, textOf } from '../plugins/pages/support.ts';
 import { openPlainStage, PLAIN_MERCHANT, type PlainStage } from '../support/plain-stage.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { wrapped } from '../../src/cli/output/width.ts';
+import { wrapped } from '../../src/ledger/wrapped.ts';
 
 test('a sentence is wrapped between words, and keeps its indentation', () => {
   const text = [

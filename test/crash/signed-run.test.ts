@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test, vi } from 'vitest';
 import { keyPairOf } from '../../src/signing.ts';
-import { manifestKey, signatureKey } from '../../src/statements/keys.ts';
+import { manifestKey } from '../../src/verify/names.ts';
+import { signatureKey } from '../../src/statements/keys.ts';
 import { daybook, envOf, startDaybook, type Env } from '../cli/daybook.ts';
 import { DAYS, FROM, MERCHANT, openStage, scenario, TO, type Stage } from '../support/stage.ts';
 

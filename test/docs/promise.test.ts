@@ -9,8 +9,8 @@ import type { KnownRun } from '../../src/run/run-state.ts';
 import type { MerchantStatus } from '../../src/run/status.ts';
 import type { Reason } from '../../src/run/verdict/exit-codes.ts';
 import type { VerifyReport } from '../../src/verify/verify.ts';
-import type { VerifiedChain } from '../../src/statements/verify-chain.ts';
-import type { VerifiedFile } from '../../src/statements/verify-days.ts';
+import type { VerifiedChain } from '../../src/verify/chain.ts';
+import type { VerifiedFile } from '../../src/verify/days.ts';
 
 const page = readFileSync('docs/reference/README.md', 'utf8');
 

@@ -3,7 +3,7 @@
  * it.
  */
 import type { ObjectStore } from '../../src/objects/object-store.ts';
-import { STORE_MARK_KEY } from '../../src/statements/keys.ts';
+import { STORE_MARK_KEY } from '../../src/verify/names.ts';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { dayWindow } from '../../src/ledger/business-day.ts';
 import type { LedgerReader } from '../../src/platform/ledger-reader.ts';

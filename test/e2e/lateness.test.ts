@@ -10,8 +10,8 @@ import { planRun } from '../../src/run/plan.ts';
 import type { ExtendedLookback } from '../../src/run/range.ts';
 import type { RunReport } from '../../src/run/report.ts';
 import { statusOf } from '../../src/run/status.ts';
-import { manifestKey } from '../../src/statements/keys.ts';
-import { parseManifest } from '../../src/statements/manifest.ts';
+import { manifestKey } from '../../src/verify/names.ts';
+import { parseManifest } from '../../src/verify/manifest.ts';
 import { readObject } from '../../src/objects/object-store.ts';
 import type { Planted } from '../../src/plugins/sandbox/scenario.ts';
 import {

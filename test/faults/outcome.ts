@@ -1,7 +1,7 @@
 /** What a run leaves behind in rows and files, and how that differs from a run without faults. */
 import { sql, type Kysely } from 'kysely';
 import { readObject, type ObjectStore } from '../../src/objects/object-store.ts';
-import { MERCHANTS_PREFIX } from '../../src/statements/keys.ts';
+import { MERCHANTS_PREFIX } from '../../src/verify/names.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
 
 export interface Outcome {

@@ -11,7 +11,7 @@ import { sql } from 'kysely';
 import { openObjectStore } from '../../src/objects/open.ts';
 import { readObject, type ObjectStore } from '../../src/objects/object-store.ts';
 import { createSandbox, type Sandbox } from '../../src/plugins/sandbox/server.ts';
-import { MERCHANTS_PREFIX } from '../../src/statements/keys.ts';
+import { MERCHANTS_PREFIX } from '../../src/verify/names.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { createTemplate, startPostgres, TEMPLATE, type PostgresServer } from '../support/postgres-server.ts';

@@ -3,13 +3,13 @@ import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { closeText } from '../../src/months/files.ts';
 import {
-  closeText,
   parseClose,
   type CloseFile,
   type ClosedStatement,
   closedAccount,
-} from '../../src/months/close-file.ts';
+} from '../../src/verify/close-file.ts';
 import { verifyPaths } from '../../src/verify/verify.ts';
 import { MERCHANT, openStage, scenario, type Stage } from '../support/stage.ts';
 import { daybook, envOf } from '../cli/daybook.ts';

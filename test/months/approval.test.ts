@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { CloseFile } from '../../src/months/close-file.ts';
+import type { CloseFile } from '../../src/verify/close-file.ts';
 import { keyPairOf, readPublicKey } from '../../src/signing.ts';
 import { STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';
 import { verifyPaths } from '../statements/verified-twice.ts';

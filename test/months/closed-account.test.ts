@@ -1,6 +1,6 @@
 /** A closed month of an account adds up, or says by how much it does not. */
 import { expect, test } from 'vitest';
-import { closedAccount, type ClosedFigures } from '../../src/months/close-file.ts';
+import { closedAccount, type ClosedFigures } from '../../src/verify/close-file.ts';
 
 const DAY: ClosedFigures = {
   ...{ opening: '10.00', creditTotal: '5.00', creditCount: 2, debitTotal: '1.00', debitCount: 1 },

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { addAmounts, subtractAmounts } from '../../src/ledger/money.ts';
-import type { CloseFile } from '../../src/months/close-file.ts';
+import type { CloseFile } from '../../src/verify/close-file.ts';
 import { STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';
 import { MERCHANT, openStage, scenario, type Stage } from '../support/stage.ts';
 import { verifyPaths } from '../statements/verified-twice.ts';

@@ -3,20 +3,21 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { closeText } from '../../src/months/files.ts';
 import {
-  closeText,
   parseClose,
   type CloseFile,
   type ClosedStatement,
   closedAccount,
-} from '../../src/months/close-file.ts';
+} from '../../src/verify/close-file.ts';
 import { sha256Of } from '../../src/host/sha256.ts';
 import { csvText } from '../../src/statements/formats/csv.ts';
-import { STATEMENT_COLUMNS, type RowCells } from '../../src/statements/formats/format.ts';
-import { closeKey } from '../../src/statements/keys.ts';
-import { manifestSchema, type Manifest } from '../../src/statements/manifest.ts';
-import { verifyCloses, type ReadCloseFile } from '../../src/months/verify.ts';
-import { checkedByRows } from '../../src/months/rows.ts';
+import { STATEMENT_COLUMNS } from '../../src/statements/formats/format.ts';
+import { type RowCells } from '../../src/verify/csv.ts';
+import { closeKey } from '../../src/verify/names.ts';
+import { manifestShape, type Manifest } from '../../src/verify/manifest.ts';
+import { verifyCloses, type ReadCloseFile } from '../../src/verify/closes.ts';
+import { checkedByRows } from '../../src/verify/close-rows.ts';
 
 const statementOf = (day: string, change: Partial<ClosedStatement> = {}): ClosedStatement => ({
   ...{ currency: 'USD', day, revision: 1, file: `M-1_USD_${day}.r1.csv`, sha256: 'ab'.repeat(32) },
@@ -42,16 +43,19 @@ const read = (
   return { path, close: parseClose(text)!, sha256: sha256Of(text) };
 };
 const manifestOf = ({ day, ...statement }: ClosedStatement, change: object = {}): Manifest =>
-  manifestSchema.parse({
-    ...{ format: 'daybook-manifest/1', merchantNo: 'M-1', day, revision: 1, timeZone: 'Asia/Shanghai' },
-    statements: [
-      {
-        ...{ ...statement, explained: 0, bytes: 1, rows: 2, openingDerived: false },
-        ...{ publishedAt: '', previousDay: null, previousSha256: null, superseded: [] },
-      },
-    ],
-    ...{ summary: null, certificates: [], ...change },
-  });
+  manifestShape.read(
+    {
+      ...{ format: 'daybook-manifest/1', merchantNo: 'M-1', day, revision: 1, timeZone: 'Asia/Shanghai' },
+      statements: [
+        {
+          ...{ ...statement, explained: 0, bytes: 1, rows: 2, openingDerived: false },
+          ...{ publishedAt: '', previousDay: null, previousSha256: null, superseded: [] },
+        },
+      ],
+      ...{ summary: null, certificates: [], ...change },
+    },
+    '',
+  );
 const here = (...manifests: readonly Manifest[]) =>
   manifests.map((manifest, nth) => ({ path: `${nth}.json`, isComplete: true, manifest, sha256: '' }));
 const problemsOf = (...args: Parameters<typeof verifyCloses>): string[] =>

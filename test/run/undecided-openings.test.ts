@@ -3,7 +3,7 @@ import { grouped, moneyText } from '../../src/ledger/money.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { RunReport } from '../../src/run/report.ts';
 import { readObject } from '../../src/objects/object-store.ts';
-import { manifestKey } from '../../src/statements/keys.ts';
+import { manifestKey } from '../../src/verify/names.ts';
 import { entriesOfAmounts, startPlainPlatform, type PlainPlatform } from '../support/plain-platform.ts';
 import { MERCHANT, openStage, type Stage } from '../support/stage.ts';
 import { shortAndLong } from '../support/short-and-long.ts';

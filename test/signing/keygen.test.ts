@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { keyPairOf } from '../../src/signing.ts';
-import { manifestKey } from '../../src/statements/keys.ts';
+import { manifestKey } from '../../src/verify/names.ts';
 import { minisign } from './minisign.ts';
 import { DAYS, FROM, MERCHANT, openStage, scenario, TO, type Stage } from '../support/stage.ts';
 import { daybook, envOf, type Env } from '../cli/daybook.ts';

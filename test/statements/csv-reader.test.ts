@@ -2,8 +2,7 @@
 import { CsvError, parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { cellsOf, csvRows } from '../../src/statements/formats/csv-reader.ts';
-import { UnreadableRows } from '../../src/statements/formats/format.ts';
+import { cellsOf, csvRows, UnreadableRows } from '../../src/verify/csv.ts';
 
 const CSV = { record_delimiter: '\r\n' };
 

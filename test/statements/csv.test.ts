@@ -2,15 +2,12 @@ import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
-import {
-  STATEMENT_COLUMNS,
-  type RowCells,
-  type StatementFormat,
-} from '../../src/statements/formats/format.ts';
+import { STATEMENT_COLUMNS, type StatementFormat } from '../../src/statements/formats/format.ts';
+import { type RowCells } from '../../src/verify/csv.ts';
 import { CSV, csvLines, csvText } from '../../src/statements/formats/csv.ts';
 import { SPREADSHEET } from '../../src/statements/formats/all.ts';
 import { statementKey } from '../../src/statements/keys.ts';
-import { statementEntries, type StatementEntry } from '../../src/statements/verify-rows.ts';
+import { statementEntries, type StatementEntry } from '../../src/statements/file-rows.ts';
 import { dayOf } from './days.ts';
 
 const entry = (change: Partial<LedgerEntry> = {}): LedgerEntry => ({

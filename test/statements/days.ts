@@ -6,9 +6,9 @@ import {
   type StatementColumn,
   type Changes,
   type PublishedRevision,
-  type RowCells,
   type StatementDay,
 } from '../../src/statements/formats/format.ts';
+import { type RowCells } from '../../src/verify/csv.ts';
 
 const NOTHING: StatedFigures = {
   opening: '0.00',

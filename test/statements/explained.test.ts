@@ -10,7 +10,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { EVERY_ACCOUNT } from '../../src/ledger/account-filter.ts';
 import { openObjectStore } from '../../src/objects/open.ts';
 import { readObject, type ObjectStore } from '../../src/objects/object-store.ts';
-import { parseManifest, type Manifest } from '../../src/statements/manifest.ts';
+import { parseManifest, type Manifest } from '../../src/verify/manifest.ts';
 import { repairFiles } from '../../src/statements/repair-files.ts';
 import { verifyPaths } from '../../src/verify/verify.ts';
 import { recordAuditEvent } from '../../src/store/audit.ts';

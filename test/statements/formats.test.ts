@@ -10,7 +10,7 @@ import { fetchInFormat } from '../../src/statements/fetch.ts';
 import { STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';
 import { CSV } from '../../src/statements/formats/csv.ts';
 import { type StatementFormat, FormatTooSmall } from '../../src/statements/formats/format.ts';
-import { manifestFileNextTo } from '../../src/statements/keys.ts';
+import { manifestFileNextTo } from '../../src/verify/names.ts';
 import { monthOf } from '../../src/months/month.ts';
 import { merchantMonth, zippedMonth } from '../../src/months/month-files.ts';
 import { verifyPaths } from '../../src/verify/verify.ts';

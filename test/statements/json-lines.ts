@@ -1,12 +1,8 @@
 /** A second format, as somebody would write one: a JSON object a row, by the names of the columns. */
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
-import {
-  UnreadableRows,
-  type RowCells,
-  type StatementDay,
-  type StatementFormat,
-} from '../../src/statements/formats/format.ts';
+import { UnreadableRows, type RowCells } from '../../src/verify/csv.ts';
+import { type StatementDay, type StatementFormat } from '../../src/statements/formats/format.ts';
 
 async function* write({ columns, rows }: StatementDay): AsyncGenerator<Uint8Array> {
   for await (const batch of rows) {

@@ -4,15 +4,8 @@ import { expect, it } from 'vitest';
 import { isMerchantNo } from '../../src/ledger/merchant-no.ts';
 import { shellWord } from '../../src/ledger/text.ts';
 import { entryAddress, merchantOfPart, monthAddress } from '../../src/plugins/pages/html/addresses.ts';
-import {
-  closeKey,
-  fileOf,
-  manifestKey,
-  monthZipName,
-  overviewName,
-  signatureKey,
-  statementKey,
-} from '../../src/statements/keys.ts';
+import { closeKey, fileOf, manifestKey } from '../../src/verify/names.ts';
+import { monthZipName, overviewName, signatureKey, statementKey } from '../../src/statements/keys.ts';
 import { monthSubject } from '../../src/store/downloaded.ts';
 import { merchantLease } from '../../src/store/engine/lease.ts';
 

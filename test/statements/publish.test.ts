@@ -14,7 +14,7 @@ import {
   readObject,
   type ObjectStore,
 } from '../../src/objects/object-store.ts';
-import { parseManifest, type Manifest } from '../../src/statements/manifest.ts';
+import { parseManifest, type Manifest } from '../../src/verify/manifest.ts';
 import { acquireLease } from '../../src/store/engine/lease.ts';
 import { listStatements } from '../../src/store/statements/statements.ts';
 import { storeWindow } from '../../src/store/windows.ts';

@@ -1,7 +1,7 @@
 /** What is kept of a text next to a manifest: a signature, which is withdrawn when its manifest is replaced. */
 import { expect, test } from 'vitest';
 import { keyPairOf, readSigningKey } from '../../src/signing.ts';
-import { WITHDRAWN } from '../../src/statements/keys.ts';
+import { WITHDRAWN } from '../../src/verify/names.ts';
 import { signatureIn, signed } from '../../src/statements/write-manifest.ts';
 import type { ManifestRow } from '../../src/store/statements/stored-files.ts';
 

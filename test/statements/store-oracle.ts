@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import type { Kysely } from 'kysely';
 import { readObject, type ObjectStore } from '../../src/objects/object-store.ts';
 import { sha256Of } from '../../src/host/sha256.ts';
-import { MERCHANTS_PREFIX, SIGNATURE_EXTENSION } from '../../src/statements/keys.ts';
+import { MERCHANTS_PREFIX, SIGNATURE_EXTENSION } from '../../src/verify/names.ts';
 import { STATEMENT_FORMATS } from '../../src/statements/formats/all.ts';
 import { verifyPaths } from '../../src/verify/verify.ts';
 import type { PublicKey } from '../../src/ledger/signature.ts';

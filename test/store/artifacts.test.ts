@@ -1,7 +1,8 @@
 /** Migration 0058 puts summaries, manifests, what was read back, and frozen statements elsewhere: every row, and whole. */
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
-import { dayPrefix, manifestKey, signatureKey, summaryKey, statementKey } from '../../src/statements/keys.ts';
+import { dayPrefix, manifestKey } from '../../src/verify/names.ts';
+import { signatureKey, summaryKey, statementKey } from '../../src/statements/keys.ts';
 import { migrate } from '../../src/store/engine/migrations.ts';
 import { listCloses } from '../../src/months/stored.ts';
 import { summariesOfDay } from '../../src/store/statements/statements.ts';

@@ -1,7 +1,7 @@
 /** The law of openings, checked on published rows and manifests without using the program's own check. */
 import { compareAmounts } from '../../src/ledger/money.ts';
 import { readObject, type ObjectStore } from '../../src/objects/object-store.ts';
-import { MERCHANTS_PREFIX } from '../../src/statements/keys.ts';
+import { MERCHANTS_PREFIX } from '../../src/verify/names.ts';
 import type { Stage } from './stage.ts';
 
 /** The current revision of each account day, by merchant, currency and day. */

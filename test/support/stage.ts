@@ -16,7 +16,7 @@ import { createSandbox, type Sandbox } from '../../src/plugins/sandbox/server.ts
 import { loadSettings } from '../../src/settings/load.ts';
 import type { Settings } from '../../src/settings/settings.ts';
 import { sha256Of } from '../../src/host/sha256.ts';
-import { MERCHANTS_PREFIX } from '../../src/statements/keys.ts';
+import { MERCHANTS_PREFIX } from '../../src/verify/names.ts';
 import { CONNECTIONS_MAX, freshDatabaseUrl } from './database.ts';
 import { skippingTime } from './virtual-time.ts';
 

@@ -4,8 +4,8 @@ import { addAmounts, decimalsOf, subtractAmounts } from '../../ledger/money.ts';
 import { isIban } from '../../ledger/names.ts';
 import { sha256Of } from '../../host/sha256.ts';
 import { bankAmounts, ofEntry, type BankAmounts, notesOf, writtenCurrency } from './bank-amounts.ts';
+import { type RowCells } from '../../verify/csv.ts';
 import {
-  type RowCells,
   type StatementDay,
   FormatTooSmall,
   placesOf,

@@ -12,7 +12,8 @@ import type { DB } from '../../store/engine/schema.ts';
 import { unreadableWithin } from '../../store/quarantine.ts';
 import type { StatementRow } from '../../store/statements/statements.ts';
 import { manifestOfDay } from '../../store/statements/stored-files.ts';
-import { countDays, type Adjustment, type Action, type MonthClose } from '../../months/closes.ts';
+import { countDays } from '../../verify/close-file.ts';
+import { type Adjustment, type Action, type MonthClose } from '../../months/closes.ts';
 import type { MonthAsked } from '../../statements/formats/format.ts';
 import {
   accountMonths,
@@ -23,7 +24,7 @@ import {
   stretches,
 } from '../../months/month.ts';
 import { explainedOfEach } from '../../statements/summary.ts';
-import { zoneIn } from '../../statements/manifest.ts';
+import { zoneIn } from '../../statements/recorded-manifest.ts';
 import { openDaysOf, type OpenDay, openGroups, unpublishedText } from '../../months/open-days.ts';
 import { entriesIn } from '../../ledger/chain/figures.ts';
 import { grouped, moneyText } from '../../ledger/money.ts';
@@ -33,8 +34,8 @@ import { figuresOf } from '../../store/account-days.ts';
 import { accountFact, merchantFacts } from './names.ts';
 import { BAD, countText, GOOD, longMonth } from './pdf.ts';
 import { STYLE, createSheet, type Sheet, type Column, type Row } from './pdf-sheet.ts';
-import { fileOf } from '../../statements/keys.ts';
-import { missingNetOf } from '../../months/month-figures.ts';
+import { fileOf } from '../../verify/names.ts';
+import { missingNetOf } from '../../ledger/month-figures.ts';
 
 export interface MonthOverview {
   readonly merchantNo: string;

@@ -13,7 +13,7 @@ import { columnsOfMonth, rowsOfMonth } from '../../months/account-month.ts';
 import { isUnreadable, rowsBetween } from '../../statements/fetch.ts';
 import type { MonthAsked } from '../../statements/formats/format.ts';
 import { listedMonth } from '../../months/month-files.ts';
-import { missingNetOf, type MonthFigures } from '../../months/month-figures.ts';
+import { missingNetOf, type MonthFigures } from '../../ledger/month-figures.ts';
 import { monthFigures, monthOf, stretches, type ListedMonth, type Month } from '../../months/month.ts';
 import { earlierOf } from '../../statements/summary.ts';
 import { figuresOf } from '../../store/account-days.ts';

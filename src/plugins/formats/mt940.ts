@@ -6,11 +6,11 @@ import { addAmounts, subtractAmounts } from '../../ledger/money.ts';
 import {
   type StatementDay,
   FormatTooSmall,
-  type RowCells,
   placesOf,
   REVERSED,
   type Places,
 } from '../../statements/formats/format.ts';
+import { type RowCells } from '../../verify/csv.ts';
 import { sha256Of } from '../../host/sha256.ts';
 import { bankAmounts, ofEntry, type BankAmounts, notesOf, writtenCurrency } from './bank-amounts.ts';
 

@@ -7,11 +7,11 @@ import {
   type PublishedRevision,
   type StatementDay,
   type Changes,
-  type RowCells,
   linesOfChange,
   placesOf,
   type Places,
 } from '../../statements/formats/format.ts';
+import { type RowCells } from '../../verify/csv.ts';
 import { missingIn, unreadableText } from './bank-amounts.ts';
 import { accountFact, merchantFacts } from './names.ts';
 import { COLOR, STYLE, type TextStyle, type Column, type Row, type Sheet, createSheet } from './pdf-sheet.ts';

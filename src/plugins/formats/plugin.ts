@@ -1,7 +1,6 @@
-import { addedFormats, addedMonthFormats } from '../../statements/formats/registered.ts';
+import { addedFormats, addedMonthFormats, HEADS } from '../../statements/formats/registered.ts';
 import type { StatementFormat } from '../../statements/formats/format.ts';
 import type { Plugin } from '../../plugin.ts';
-import { HEADS } from '../../statements/formats/registered.ts';
 
 /** A writer that is loaded with the first day. */
 const late = (load: () => Promise<StatementFormat['write']>): StatementFormat['write'] =>

@@ -1,6 +1,7 @@
 /** Workbooks sheet by sheet, as a stream: small sheets at once, rows of statements when their turn comes. */
 import { setImmediate } from 'node:timers/promises';
-import type { StatementColumn, RowCells } from '../../statements/formats/format.ts';
+import type { StatementColumn } from '../../statements/formats/format.ts';
+import type { RowCells } from '../../verify/csv.ts';
 import { zipped, type ZippedFile } from '../../statements/zipped.ts';
 import {
   type TextKind,

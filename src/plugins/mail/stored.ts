@@ -7,7 +7,7 @@ import { DATABASE_NOW, inMs } from '../../store/engine/lease.ts';
 import type { DB } from '../../store/engine/schema.ts';
 import { isChosen, ofCurrencies, ofMerchants } from '../../store/account-filter.ts';
 import type { Undelivered } from '../../run/alerts.ts';
-import type { MonthFigures } from '../../months/month-figures.ts';
+import type { MonthFigures } from '../../ledger/month-figures.ts';
 import type { MailedStatements } from '../../settings/values/statement-mail.ts';
 
 /** A day or month of an account. */

@@ -1,6 +1,8 @@
 /** Every format of statements: the CSV, and those that plugins add. */
 import { addedFormats, addedMonthFormats } from './registered.ts';
-import type { MonthFormat, StatementColumn, RowCells, StatementFormat } from './format.ts';
+import type { MonthFormat, StatementColumn, StatementFormat } from './format.ts';
+import type { RowCells } from '../../verify/csv.ts';
+import { OTHER_FORMATS } from '../../verify/formats.ts';
 import { CSV } from './csv.ts';
 
 /** Nothing that some spreadsheet would skip, or take for the start of a formula. */
@@ -26,8 +28,7 @@ async function* withoutFormulas(
 }
 
 export const SPREADSHEET: StatementFormat = {
-  name: 'spreadsheet',
-  extension: 'spreadsheet.csv',
+  ...OTHER_FORMATS.spreadsheet,
   contentType: CSV.contentType,
   canBePublished: false,
   holdsEveryDay: true,

@@ -1,7 +1,8 @@
 /** Statements as CSV: RFC 4180, UTF-8 without BOM, CRLF; the same rows give the same bytes. */
 import { stringify } from 'csv-stringify/sync';
-import { csvRows } from './csv-reader.ts';
-import type { RowCells, StatementDay, StatementFormat, StatementReader } from './format.ts';
+import type { RowCells } from '../../verify/csv.ts';
+import { CSV as READABLE_CSV, type StatementReader } from '../../verify/formats.ts';
+import type { StatementDay, StatementFormat } from './format.ts';
 
 /** Cells are quoted where they hold a comma, a quote or a line's end; no cell is altered. */
 export const csvText = (rows: readonly RowCells[]): string =>
@@ -36,15 +37,13 @@ export const CSV: StatementFormat & {
   readonly write: (rows: Rows) => AsyncIterable<Uint8Array>;
   readonly reader: StatementReader;
 } = {
-  name: 'csv',
-  extension: 'csv',
+  ...READABLE_CSV,
   contentType: 'text/csv; charset=utf-8; header=present',
   canBePublished: true,
   holdsEveryDay: true,
   holdsChanges: true,
   holdsMonth: true,
   write,
-  reader: { hasHeader: true, rows: (bytes) => csvRows(bytes) },
 };
 
 const LINE_END = '\r\n';

@@ -11,9 +11,8 @@ import type { Account, BusinessDay, LedgerEntry, StatedFigures } from '../../led
 import type { MerchantNames } from '../../ledger/names.ts';
 import type { ObjectStore } from '../../objects/object-store.ts';
 import type { DB } from '../../store/engine/schema.ts';
-
-/** A row's cells as text, in the order of the columns. Amounts are plain decimals; the absent side is empty. */
-export type RowCells = readonly string[];
+import type { RowCells } from '../../verify/csv.ts';
+import { columnsOf, type ReadableFormat } from '../../verify/formats.ts';
 
 /** A row's cells by column. */
 export type Cells = Readonly<Record<string, string>>;
@@ -87,10 +86,7 @@ export interface StatementDay {
   readonly rows: AsyncIterable<readonly RowCells[]>;
 }
 
-export interface StatementFormat {
-  readonly name: string;
-  /** Ends its files' names: small letters, digits and dots. Not `json`, which ends those of manifests. */
-  readonly extension: string;
+export interface StatementFormat extends ReadableFormat {
   readonly contentType: string;
   /**
    * Whether DAYBOOK_STATEMENT_FORMATS may name it, to have it published next to the CSV under the same revision and
@@ -117,8 +113,6 @@ export interface StatementFormat {
   readonly holdsMonth?: true;
   /** Makes the overview of a merchant's month, which goes before its statements; null where nothing was published. */
   readonly month?: (db: Kysely<DB>, asked: MonthAsked) => Promise<AsyncIterable<Uint8Array> | null>;
-  /** Reads such a file back, so that `verify` can check its rows. Without it, bytes are all that is checked. */
-  readonly reader?: StatementReader;
 }
 
 /** A merchant's month as one file with all of its accounts, made for a download. */
@@ -136,22 +130,6 @@ export interface MonthAsked {
   readonly month: string;
   readonly currencies: Chosen;
   readonly now: () => Date;
-}
-
-export interface StatementReader {
-  readonly hasHeader: boolean;
-  /**
-   * Rows of a file, some at a time, the header included; the bytes are read to their end. `columns` are those the file was
-   * published with. Throws `UnreadableRows`, and what reading the bytes throws.
-   */
-  readonly rows: (
-    bytes: AsyncIterable<Uint8Array>,
-    columns: readonly string[],
-  ) => AsyncIterable<readonly RowCells[]>;
-}
-
-export class UnreadableRows extends Error {
-  override readonly name = 'UnreadableRows';
 }
 
 /** A day does not fit into a format: too many entries, or too long an amount. The CSV holds every day. */
@@ -211,16 +189,6 @@ export const STATEMENT_COLUMNS: readonly EntryColumn[] = [
   ),
   amount('balance', `balance of the account after the entry, ${UNIT}`, ({ balance }) => balance),
 ];
-
-/** Columns of files that were published before the names of columns were recorded. */
-const FIRST_COLUMNS: readonly string[] = [
-  ...['batch_no', 'booked_at', 'currency', 'transaction_type'],
-  ...['credit', 'debit', 'balance'],
-];
-
-/** Names of a published file's columns, in order; null where they were not kept. */
-export const columnsOf = (kept: readonly string[] | null | undefined): readonly string[] =>
-  kept ?? FIRST_COLUMNS;
 
 /** With which a statement's bytes can be made again. `kept` are their names as its row has them; null if one is not `known`. */
 export function columnsOfStatement(

@@ -10,7 +10,7 @@ import type { Fate } from '../../support/proxy.ts';
 import { atEffect, atNth, calls, type Kind, type Planted, type Scene } from '../kind.ts';
 import { clientOf, QUIET_DAY, type Site } from '../world.ts';
 import { endless } from './database.ts';
-import { MERCHANTS_PREFIX, STORE_MARK_KEY } from '../../../src/statements/keys.ts';
+import { MERCHANTS_PREFIX, STORE_MARK_KEY } from '../../../src/verify/names.ts';
 
 const FOLDERS = ['directory', 'embedded'] as const;
 const PREFIX = 'ledger/statements/';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createSandbox } from '../../../src/plugins/sandbox/server.ts';
-import { dayPrefix } from '../../../src/statements/keys.ts';
+import { dayPrefix } from '../../../src/verify/names.ts';
 import { daybook, type Env } from '../../cli/daybook.ts';
 import { freshDatabaseUrl } from '../../support/database.ts';
 import { MERCHANT, NIGHT, scenario, TO, ZONE } from '../../support/stage.ts';

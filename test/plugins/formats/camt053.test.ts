@@ -7,7 +7,8 @@ import { expect, test } from 'vitest';
 import { addAmounts, compareAmounts, subtractAmounts } from '../../../src/ledger/money.ts';
 import { sha256Of } from '../../../src/host/sha256.ts';
 import { writeCamt053 } from '../../../src/plugins/formats/camt053.ts';
-import type { RowCells, StatementDay } from '../../../src/statements/formats/format.ts';
+import type { RowCells } from '../../../src/verify/csv.ts';
+import type { StatementDay } from '../../../src/statements/formats/format.ts';
 import { bytesOf, changedDay, revisionOf, statementDay } from '../../statements/days.ts';
 import { hostileDay } from './hostile-rows.ts';
 

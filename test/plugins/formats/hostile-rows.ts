@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { addAmounts, fromScaled, subtractAmounts } from '../../../src/ledger/money.ts';
 import type { StatedFigures } from '../../../src/ledger/entry.ts';
-import type { RowCells } from '../../../src/statements/formats/format.ts';
+import type { RowCells } from '../../../src/verify/csv.ts';
 
 const ODD_TEXTS = [
   ...[

@@ -1,10 +1,7 @@
 /** Making a large file leaves other work of the process its turn: no stretch of it grows with the day. */
 import { expect, test } from 'vitest';
-import {
-  STATEMENT_COLUMNS,
-  type RowCells,
-  type StatementDay,
-} from '../../../src/statements/formats/format.ts';
+import { STATEMENT_COLUMNS, type StatementDay } from '../../../src/statements/formats/format.ts';
+import { type RowCells } from '../../../src/verify/csv.ts';
 import { ENTRIES_SHOWN_MAX, writePdf } from '../../../src/plugins/formats/pdf.ts';
 import { writeXlsx } from '../../../src/plugins/formats/xlsx.ts';
 import { revisionOf, statementDay } from '../../statements/days.ts';

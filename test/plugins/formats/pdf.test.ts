@@ -3,11 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { inflateSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  type RowCells,
-  type StatementDay,
-  STATEMENT_COLUMNS,
-} from '../../../src/statements/formats/format.ts';
+import { type RowCells } from '../../../src/verify/csv.ts';
+import { type StatementDay, STATEMENT_COLUMNS } from '../../../src/statements/formats/format.ts';
 import { grouped } from '../../../src/ledger/money.ts';
 import { drawable } from '../../../src/plugins/formats/pdf-sheet.ts';
 import { ENTRIES_SHOWN_MAX, writePdf } from '../../../src/plugins/formats/pdf.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { manifestFileNextTo } from '../../../src/statements/keys.ts';
+import { manifestFileNextTo } from '../../../src/verify/names.ts';
 import type { StatementRow } from '../../../src/store/statements/statements.ts';
 import { showPages } from '../pages/support.ts';
 import { MERCHANT, objectsOf, openStage, scenario, type Stage } from '../../support/stage.ts';

@@ -6,7 +6,7 @@ import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readXlsx } from 'hucre/xlsx';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Manifest } from '../../../src/statements/manifest.ts';
+import type { Manifest } from '../../../src/verify/manifest.ts';
 import { showPages, type ShownPages } from '../pages/support.ts';
 import { pagesOf, textOf } from '../../support/read-pdf.ts';
 import { MERCHANT, openStage, scenario, type Stage } from '../../support/stage.ts';

@@ -3,11 +3,8 @@ import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';
 import { readXlsx } from 'hucre/xlsx';
 import { describe, expect, test } from 'vitest';
-import {
-  STATEMENT_COLUMNS,
-  type RowCells,
-  type StatementDay,
-} from '../../../src/statements/formats/format.ts';
+import { STATEMENT_COLUMNS, type StatementDay } from '../../../src/statements/formats/format.ts';
+import { type RowCells } from '../../../src/verify/csv.ts';
 import { writeXlsx } from '../../../src/plugins/formats/xlsx.ts';
 import { bytesOf, revisionOf, statementDay, type DayChange } from '../../statements/days.ts';
 import { hostileDay } from './hostile-rows.ts';

@@ -1,11 +1,11 @@
 /** The part of a month's page about closing it: who closed it and when, what changed since, and the form to close it. */
 import { isSamePerson } from '../../../ledger/people.ts';
 import type { BusinessDay } from '../../../ledger/entry.ts';
-import { fileOf } from '../../../statements/keys.ts';
+import { fileOf } from '../../../verify/names.ts';
 import { stretches } from '../../../months/month.ts';
 import { openGroups, todoOf, type OpenDay } from '../../../months/open-days.ts';
+import { countDays } from '../../../verify/close-file.ts';
 import {
-  countDays,
   inForce,
   REASON_CHARACTERS_MAX,
   type Adjustment,

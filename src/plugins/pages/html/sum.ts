@@ -1,7 +1,7 @@
 /** Figures as the sum that they are: opening + credits − debits makes the expected closing, and what the closing lacks of it. */
 import type { Figures } from '../../../ledger/entry.ts';
 import { subtractAmounts } from '../../../ledger/money.ts';
-import { missingNetOf } from '../../../months/month-figures.ts';
+import { missingNetOf } from '../../../ledger/month-figures.ts';
 import { html, when, type Html, type Part } from './html.ts';
 import { scrolling } from './parts.ts';
 import type { View } from './view.ts';

@@ -1,9 +1,8 @@
 /** Plays one case: stores its ledger, imports and matches its book as `daybook books` does, and holds the result against the truth. */
 import { Readable } from 'node:stream';
 import { addDays, dayOf } from '../../../../src/ledger/business-day.ts';
-import { fromScaled, toScaled } from '../../../../src/ledger/money.ts';
+import { fromScaled, toScaled, createCurrencies } from '../../../../src/ledger/money.ts';
 import { bookFigures } from '../../../../src/plugins/books/figures.ts';
-import { createCurrencies } from '../../../../src/ledger/money.ts';
 import { importBook } from '../../../../src/plugins/books/import/import.ts';
 import { readMapping } from '../../../../src/plugins/books/import/mapping.ts';
 import { openSource } from '../../../../src/plugins/books/import/sources.ts';

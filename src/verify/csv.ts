@@ -1,5 +1,11 @@
 /** Reads CSV: RFC 4180 with CRLF. Says of a broken file what csv-parse says of it; the tests hold both against each other. */
-import { type RowCells, UnreadableRows } from './format.ts';
+
+/** A row's cells as text, in the order of the columns. Amounts are plain decimals; the absent side is empty. */
+export type RowCells = readonly string[];
+
+export class UnreadableRows extends Error {
+  override readonly name = 'UnreadableRows';
+}
 
 const LINE_END = '\r\n';
 const [QUOTE, CR, LF] = [...Buffer.from('"\r\n')] as [number, number, number];

@@ -1,9 +1,9 @@
 /** Replaced statements against the close that froze them, row by row, as far as their files are here. */
 import { createReadStream } from 'node:fs';
 import { basename } from 'node:path';
-import { CSV } from '../statements/formats/csv.ts';
-import { UnreadableRows } from '../statements/formats/format.ts';
-import { checkRows, type RowCheck } from '../statements/verify-rows.ts';
+import { CSV } from './formats.ts';
+import { UnreadableRows } from './csv.ts';
+import { checkRows, type RowCheck } from './rows.ts';
 import type { ClosedStatement } from './close-file.ts';
 
 export interface ReplacedFile {
@@ -37,7 +37,7 @@ async function problemsWithRows(
 ): Promise<string[] | null> {
   let checks: readonly RowCheck[] | null = null;
   try {
-    for await (const rows of CSV.reader.rows(bytes, []))
+    for await (const rows of CSV.reader.rows(bytes))
       for (const cells of rows) {
         checks ??= checksOf(statement, timeZone, cells);
         for (const check of checks) check.take(cells);

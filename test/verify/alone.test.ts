@@ -4,14 +4,15 @@
  * @module-tag long
  */
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { standaloneVerify } from '../../../scripts/build/standalone.ts';
-import type { SigningKey } from '../../../src/ledger/signature.ts';
-import { keyPairOf, readSigningKey } from '../../../src/signing.ts';
-import { verifyAlone } from '../../support/standalone.ts';
-import { daybook } from '../daybook.ts';
+import { standaloneVerify } from '../../scripts/build/standalone.ts';
+import type { SigningKey } from '../../src/ledger/signature.ts';
+import { keyPairOf, readSigningKey } from '../../src/signing.ts';
+import { verifyAlone } from '../support/standalone.ts';
+import { daybook } from '../cli/daybook.ts';
 
 /** What came with Node 21 to 24 and resembles nothing older. */
 const NEWER_THAN_NODE_20 = new RegExp(
@@ -33,17 +34,28 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
+/** What is left of a line of code without the texts in it. */
+const codeOf = (line: string): string => line.replaceAll(/'(?:[^'\\]|\\.)*'|`[^`]*`/g, '');
+
 test('it imports nothing but Node’s own modules, and is code to be read', async () => {
   const text = await standaloneVerify();
-  const imported = [...text.matchAll(/^import .* from '([^']+)'|\bimport\('([^']+)'\)/gm)].map(
-    ([, name]) => name,
-  );
+  const imported = [
+    ...text.matchAll(/^import .* from '([^']+)'|\b(?:import|require|__require)\('([^']+)'\)/gm),
+  ].map(([, name, other]) => name ?? other!);
   expect(imported.length).toBeGreaterThan(2);
-  expect(imported.filter((name) => name?.startsWith('node:') !== true)).toEqual([]);
-  // One is the 256 characters that an old ZIP may name files by.
-  expect(text.split('\n').filter(({ length }) => length >= 160)).toHaveLength(1);
-  for (const reads of ['// ---------- src/statements/verify-rows.ts', 'const MANIFEST_SCHEMA = {'])
+  expect(imported.filter((name) => !isBuiltin(name))).toEqual([]);
+  expect(text.split('\n').filter((line) => codeOf(line).length >= 160)).toEqual([]);
+  for (const reads of ['// src/verify/rows.ts', '/** Checks the rows of a statement of `day`', 'objectOf({'])
     expect(text).toContain(reads);
+});
+
+test('the licence of each package that is in it goes with it', async () => {
+  const text = await standaloneVerify();
+  const packages = [...text.matchAll(/^\/\/ node_modules\/((?:@[^/]+\/)?[^/]+)\//gm)].map(
+    ([, name]) => name!,
+  );
+  expect(packages).toContain('yauzl');
+  for (const name of packages) expect(text).toMatch(new RegExp(`^/\\*\n${name}:\n\n.*MIT`, 'm'));
 });
 
 test('it uses nothing that is newer than the Node it says it needs', async () => {
@@ -66,6 +78,8 @@ test('a whole night’s statements, and damaged ones, get the same words and exi
     [[damaged], 3],
     [[join(folder, 'nowhere')], 2],
     [[statements, '--json'], 0],
+    [['--complete', statements], 0],
+    [['--whole', damaged], 3],
     [[damaged, '--json'], 3],
   ] as const) {
     const said = await daybook(['verify', ...paths], {});

@@ -1,16 +1,50 @@
 /** Checks closed months: each file in itself, and against the manifests that are here: the frozen revisions, what came after them, and the close before. */
 import { basename, dirname, relative, sep } from 'node:path';
-import { sha256Of } from '../host/sha256.ts';
+import { sha256Of } from './bytes.ts';
 import { isSamePerson } from '../ledger/people.ts';
 import { counted } from '../ledger/text.ts';
-import { countDays, type CloseCheck, type VerifiedClose } from './closes.ts';
-import { CSV } from '../statements/formats/csv.ts';
-import { closeKey, downloadedName, fileOf, isCloseFile } from '../statements/keys.ts';
-import type { Manifest, ManifestStatement } from '../statements/manifest.ts';
-import { groupedBy } from '../statements/verify-chain.ts';
-import type { Problem, ReadManifest, VerifiedFile } from '../statements/verify-days.ts';
-import { closedAccount, parseClose, type CloseFile, type ClosedStatement } from './close-file.ts';
-import { checkedByRows, type ReplacedFile } from './rows.ts';
+import { countDays, closedAccount, parseClose, type CloseFile, type ClosedStatement } from './close-file.ts';
+import { CSV } from './formats.ts';
+import { closeKey, downloadedName, fileOf, isCloseFile } from './names.ts';
+import type { Manifest, ManifestStatement } from './manifest.ts';
+import { groupedBy } from './chain.ts';
+import type { Problem, ReadManifest, VerifiedFile } from './days.ts';
+import { checkedByRows, type ReplacedFile } from './close-rows.ts';
+
+/** A day whose current statement is not the one that a close froze; `frozenRevision` is null if it had none then. */
+interface AdjustedDay {
+  readonly currency: string;
+  readonly day: string;
+  readonly frozenRevision: number | null;
+  readonly revision: number;
+}
+
+/** A file of a close, as `verify` reports it. */
+export interface VerifiedClose extends Pick<CloseFile, 'merchantNo' | 'month' | 'number' | 'despite'> {
+  readonly path: string;
+  readonly openDays: number;
+  /** How many statements it froze, and of how many the day's manifest is here. */
+  readonly statements: number;
+  readonly compared: number;
+  /** How many of these were replaced since and have no file here: their SHA-256 alone was compared, and no figure. */
+  readonly byHash: number;
+  /** What changed since, as far as the manifests here tell; empty where a later close is here. */
+  readonly adjusted: readonly AdjustedDay[];
+  /** Frozen statements of which no file is here; empty for a close that was given alone. */
+  readonly missing: readonly Pick<AdjustedDay, 'currency' | 'day' | 'frozenRevision'>[];
+}
+
+/** What is here next to the closes. */
+interface FilesHere {
+  readonly manifests: readonly ReadManifest[];
+  readonly files: readonly VerifiedFile[];
+  /** The paths of what was asked to be verified. */
+  readonly given: readonly string[];
+  /** Every close before the last one of a month has to be here. */
+  readonly isComplete: boolean;
+  /** Reads one of them. */
+  readonly open: (path: string) => AsyncIterable<Uint8Array>;
+}
 
 /** What is wrong in the file under this path (its parts separated by `/`); nothing if it is as daybook makes it. */
 export const problemsInClose = (path: string, close: CloseFile): string[] => [
@@ -94,16 +128,19 @@ export interface ReadCloseFile {
   readonly isInFolder?: boolean;
 }
 
-/** Each check has a list of its own. */
-export function createCloseCheck(): CloseCheck {
+export type CloseCheck = ReturnType<typeof createCloseCheck>;
+
+/** Checks the closes among files that are verified: takes one after the other, then compares them with all the rest. */
+export function createCloseCheck() {
   const read: Omit<ReadCloseFile, 'isInFolder'>[] = [];
   return {
-    take: (path, content) => {
+    /** Whether this is a close. One that is none is left to others. */
+    take: (path: string, content: Buffer): boolean => {
       const close = parseClose(content.toString('utf8'));
       if (close !== null) read.push({ path, close, sha256: sha256Of(content) });
       return close !== null;
     },
-    end: async ({ manifests, files, given, isComplete, open }) => {
+    end: async ({ manifests, files, given, isComplete, open }: FilesHere) => {
       const byRows = await checkedByRows(
         read.map(({ close }) => close),
         replacedIn(files, manifests),

@@ -1,6 +1,6 @@
 /** What the days of a month add up to. Pure, and without a package, as `verify.mjs` has it, too. */
-import type { Figures } from '../ledger/entry.ts';
-import { addAmounts, subtractAmounts } from '../ledger/money.ts';
+import type { Figures } from './entry.ts';
+import { addAmounts, subtractAmounts } from './money.ts';
 
 export type DayFigures = Omit<Figures, 'breakCount' | 'breaksAfter'>;
 

@@ -1,7 +1,6 @@
 /** Checks that the manifests of each merchant follow each other, as far as they are here. */
-import type { NamedManifest } from '../store/statements/past-of-days.ts';
-import type { Manifest } from './manifest.ts';
-import type { Problem, ReadManifest } from './verify-days.ts';
+import type { Manifest, NamedManifest } from './manifest.ts';
+import type { Problem, ReadManifest } from './days.ts';
 
 export interface VerifiedChain {
   readonly merchantNo: string;
