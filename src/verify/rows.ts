@@ -44,8 +44,11 @@ const MIDNIGHT_MS = 60_000;
 type StatedRows = Sums &
   Pick<
     ManifestStatement,
-    'currency' | 'opening' | 'closing' | 'verdict' | 'breaks' | 'breaksAfter' | 'columns' | 'overMidnight'
-  >;
+    'currency' | 'opening' | 'closing' | 'verdict' | 'breaks' | 'breaksAfter' | 'columns'
+  > & {
+    /** `unknown`: a close does not say what its statements say of midnight. */
+    readonly overMidnight?: ManifestStatement['overMidnight'] | 'unknown';
+  };
 
 export interface RowCheck {
   readonly take: (cells: readonly string[]) => void;
@@ -156,7 +159,7 @@ function checkBalances(
       const near = isNearMidnight(row.bookedAt);
       const jumps = compareAmounts(before, reached) !== 0;
       if (jumps) places += 1;
-      const mayCross = near || nearMidnight || statement.overMidnight !== undefined;
+      const mayCross = near || nearMidnight;
       if (statement.verdict !== 'continuous' && mayCross) openPlaces += 1;
       else if (jumps) takeJump(row.batchNo, before, line);
       nearMidnight = near;
@@ -165,14 +168,24 @@ function checkBalances(
     end: () => {
       const found = sums.end();
       compareSums(found, statement, say);
-      if (statement.breaks === 0 && jumps === 0) comparePlaces(places, reached, statement, say);
+      const { breaks, overMidnight } = statement;
+      if (breaks === 0 && jumps === 0 && overMidnight !== 'unknown')
+        comparePlaces(places, reached, { ...statement, overMidnight }, say);
       compareBreaks({ jumps, jumped, openPlaces }, found, statement, say);
     },
   };
 }
 
 /** Without breaks, the rows lead from the opening to the closing but for what the manifest says of midnight. */
-function comparePlaces(before: number, last: string, { closing, overMidnight }: StatedRows, say: Say): void {
+function comparePlaces(
+  before: number,
+  last: string,
+  {
+    closing,
+    overMidnight,
+  }: Pick<ManifestStatement, 'closing'> & { readonly overMidnight: ManifestStatement['overMidnight'] },
+  say: Say,
+): void {
   const isClosed = compareAmounts(last, closing) === 0;
   const places = before + Number(!isClosed);
   const said = overMidnight?.places ?? 0;

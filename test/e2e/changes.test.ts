@@ -102,13 +102,13 @@ test('an entry that appears days later is found by the re-sweep of the next nigh
   stage.setNow('2026-03-07T01:30:00+08:00');
   const late = stage.sandbox.entriesOf(merchantNo).find(({ batchNo }) => !known.has(batchNo))!;
   const next = await stage.run({ range: null });
-  expect(next).toMatchObject({ from: '2026-02-27', to: '2026-03-06', exitCode: 3 });
-  expect(next.notes).toEqual([
+  // The ledger ends the day before: busy accounts without an entry may be a frozen state, so their last day waits.
+  expect(next).toMatchObject({ from: '2026-02-27', to: '2026-03-06', exitCode: 4 });
+  expect(next.notes).toContainEqual(
     `1 published day was revised: ${merchantNo} USD 2026-03-03 from r1 to r2 (1 late entry (${late.batchNo}), 1 break healed, r1 held 59 where 60 were due)`,
-  ]);
+  );
   expect(next.reconcile).toMatchObject({ healed: [{ day: '2026-03-03' }] });
-  // The ledger ends the day before. The last day has no entries and is published too.
-  expect(publishedIn(next)).toEqual(['KWD 2026-03-06 r1', 'USD 2026-03-03 r2', 'USD 2026-03-06 r1']);
+  expect(publishedIn(next)).toEqual(['USD 2026-03-03 r2']);
   expect(await storedOf(stage)).toEqual(truthOf(stage));
 });
 

@@ -77,7 +77,7 @@ it('keeps the month from being closed, by the command and by the button', async 
   expect(ended.code).toBe(3);
   expect(JSON.parse(ended.stdout)).toEqual([
     {
-      ...{ merchantNo, month: MONTH, result: 'open' },
+      ...{ merchantNo, month: MONTH, result: 'open', seen: expect.any(String) as string },
       openDays: ['2026-02-27', '2026-02-28'].map((day) => ({
         ...{ currency: 'USD', day, cause: 'broken', why, todo, who: 'operator' },
         ...{ breaks: [id], amount: expect.stringMatching(/^-?\d+\.\d+$/) as string },

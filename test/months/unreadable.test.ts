@@ -55,7 +55,7 @@ it('is not closed by the command, which says what to do', async () => {
   expect(ended.code).toBe(3);
   expect(JSON.parse(ended.stdout)).toEqual([
     {
-      ...{ merchantNo, month: MONTH, result: 'open' },
+      ...{ merchantNo, month: MONTH, result: 'open', seen: expect.any(String) as string },
       openDays: OPEN.map((one) => ({ ...one, why: WHY, todo: TODO, who: 'operator' })),
       others: [],
     },

@@ -235,6 +235,8 @@ describe('problems that are reported', () => {
       expect.stringMatching(/^its SHA-256/),
       'the sum of debits is 0, the manifest says 25.50',
       'there are 1 credits and 0 debits, the manifest says 1 and 1',
+      'its rows do not lead on from the opening to the closing at 1 place, the manifest says 0 places (overMidnight)',
+      'the balance after the last row is 150.00, the manifest says 124.50',
       'opening + credits - debits is 150.00, the manifest says 124.50',
     ]);
     await copyFile(
