@@ -1,8 +1,7 @@
-/** Checks lists and mappings in settings: codes, countries, currencies, networks. */
+/** Checks lists and mappings in settings: codes, currencies, networks, header templates. */
 import { createCurrencies, CURRENCY_CODE } from '../../ledger/money.ts';
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { isCountryCode } from '../../ledger/countries.ts';
 import { SIGNED_PLACEHOLDERS, TRY_PLACEHOLDERS } from '../../ledger/placeholders.ts';
 import { givenList, jsonText, reading, Wrong } from './scalars.ts';
 
@@ -10,26 +9,17 @@ const LIST_LENGTH_MAX = 1_000;
 const CODE = /^[^\p{C}\s](?:[^\p{C}]{0,62}[^\p{C}\s])?$/u;
 
 /** A list of words. Gives one problem, however many words are wrong. */
-const listOf = <Word extends string>(isWord: (text: string) => text is Word, error: string) =>
+export const listOf = <Word extends string>(isWord: (text: string) => text is Word, error: string) =>
   z
     .array(z.unknown(), { error })
     .max(LIST_LENGTH_MAX, { error: `has more than ${LIST_LENGTH_MAX} elements` })
     .refine((list): list is Word[] => list.every((one) => typeof one === 'string' && isWord(one)), { error })
     .readonly();
 
-const isCode = (text: string): text is string => CODE.test(text);
+export const isCode = (text: string): text is string => CODE.test(text);
 
 export const codes = () =>
   z.preprocess(givenList, listOf(isCode, 'must be a list of codes, 1 to 64 printable characters each'));
-
-export const countries = () =>
-  z.preprocess(
-    givenList,
-    listOf(
-      (text): text is string => isCountryCode(text),
-      'must be a list of ISO 3166-1 alpha-2 country codes, two capitals each',
-    ),
-  );
 
 const wordsAmong = <Word extends string>(words: readonly Word[], error: string) =>
   listOf((text): text is Word => words.some((word) => word === text), error);
@@ -59,14 +49,6 @@ export const networks = () =>
     listOf(isNetwork, 'must be a list of IP addresses or networks, such as 192.0.2.7 or 10.0.0.0/8'),
   );
 
-/** For each field the list of codes it accepts, or null if the document's own list is not known. */
-export const codeLists = <const Field extends string>(fields: readonly Field[]) => {
-  const error = `must map ${fields.join(', ')} to lists of codes, or to null (in the environment: JSON)`;
-  const list = listOf(isCode, error).nullable().default(null);
-  const shape = Object.fromEntries(fields.map((field) => [field, list])) as Record<Field, typeof list>;
-  return z.preprocess(jsonText, z.strictObject(shape, { error }).readonly());
-};
-
 const ISO_4217 = createCurrencies({});
 
 export const currencyUnits = () => {
@@ -93,29 +75,6 @@ export const bankCurrencies = () => {
     .refine((code) => !ISO_4217.isKnown(code), { error });
   const iso = z.string({ error }).refine((code) => ISO_4217.isKnown(code), { error });
   return z.preprocess(jsonText, z.record(own, iso, { error }));
-};
-
-const CURRENCY = /^[A-Z]{3}$/;
-const AMOUNT = /^\d{1,15}(?:\.\d{1,8})?$/;
-
-/** Amounts are text in quotes, so that no digit of them is lost. */
-const ofCurrencies = <Value extends z.ZodType>(of: Value, error: string) =>
-  z
-    .preprocess(jsonText, z.record(z.string({ error }).regex(CURRENCY, { error }), of, { error }))
-    .transform((values) => new Map(Object.entries(values) as [string, z.output<Value>][]));
-
-/** An amount, 0 or more, by currency. */
-export const amountsOfCurrencies = () => {
-  const error = `must map currency codes to amounts in quotes, like {"USD":"10000"} (in the environment: JSON)`;
-  return ofCurrencies(z.string({ error }).regex(AMOUNT, { error }), error);
-};
-
-/** The largest difference, and its type, by currency. */
-export const tolerances = () => {
-  const error = `must map currency codes to max and type, like {"USD":{"max":"0.50","type":"fee"}} (in the environment: JSON)`;
-  const max = z.string({ error }).regex(AMOUNT, { error });
-  const type = z.string({ error }).regex(/^[\p{L}\p{N}][\p{L}\p{N} _-]{0,49}$/u, { error });
-  return ofCurrencies(z.strictObject({ max, type }, { error }), error);
 };
 
 /** Headers that the HTTP client sets itself. */
