@@ -12,7 +12,7 @@ const MAY_IMPORT = {
   platform: ['ledger', 'host'],
   objects: ['ledger', 'host'],
   store: ['ledger', 'host', 'platform', 'objects'],
-  settings: ['ledger', 'host', 'signing.ts', 'statements/formats/registered'],
+  settings: ['ledger', 'host', 'signing.ts'],
   forms: ['ledger', 'host', 'settings'],
   sync: ['ledger', 'host', 'platform', 'store', 'objects'],
   reconcile: ['ledger', 'host', 'platform', 'store', 'objects'],

@@ -1,5 +1,5 @@
 /** The setting of published formats. */
-import { HEADS } from '../../statements/formats/registered.ts';
+import { addedFormats } from '../../statements/formats/registered.ts';
 import { setting, settingsGroup } from '../../settings/setting.ts';
 import { someOf } from '../../settings/values/lists.ts';
 
@@ -7,7 +7,7 @@ import { someOf } from '../../settings/values/lists.ts';
 const ALWAYS_PUBLISHED = 'csv';
 const PUBLISHABLE = [
   ALWAYS_PUBLISHED,
-  ...Object.values(HEADS).flatMap(({ name, canBePublished }) => (canBePublished ? [name] : [])),
+  ...addedFormats.all().flatMap(({ name, canBePublished }) => (canBePublished ? [name] : [])),
 ];
 
 export const formatSettings = settingsGroup(
@@ -21,10 +21,12 @@ export const formatSettings = settingsGroup(
   {
     value: (own) => own,
     uses: ({ statementFormats }) =>
-      Object.values(HEADS).flatMap((head) =>
-        'packages' in head
-          ? [['DAYBOOK_STATEMENT_FORMATS', statementFormats.includes(head.name), head.packages] as const]
-          : [],
-      ),
+      addedFormats
+        .all()
+        .flatMap(({ name, packages }) =>
+          packages === undefined
+            ? []
+            : [['DAYBOOK_STATEMENT_FORMATS', statementFormats.includes(name), packages] as const],
+        ),
   },
 );

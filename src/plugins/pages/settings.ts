@@ -114,7 +114,7 @@ export interface AccessSettings {
 const WAYS = 'DAYBOOK_ACCESS_USERS, DAYBOOK_ACCESS_PROXY_HEADER or DAYBOOK_OIDC_ISSUER';
 
 /** Halves of a way to log in, roles without one, and people whom no role would let in. */
-export const accessRules = (section: PagesRead): Rules => ({
+const accessRules = (section: PagesRead): Rules => ({
   ...oidcRules(section),
   ...pagesUrlRules(section),
   ...roleRules(section),
@@ -168,7 +168,7 @@ function pagesUrlRules({ pagesUrl, pagesListen, accessUsers, accessProxies }: Pa
   };
 }
 
-export function accessSettingsOf(section: PagesRead): AccessSettings {
+function accessSettingsOf(section: PagesRead): AccessSettings {
   const { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecret: clientSecret } = section;
   const { oidcNameClaim: nameClaim, oidcGroupsClaim: groupsClaim, pagesUrl = null } = section;
   const isOidc =
