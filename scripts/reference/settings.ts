@@ -1,7 +1,7 @@
 /** Makes docs/reference/settings.md and config/daybook.example.yaml from the declarations of the settings. */
 import { stringify } from 'yaml';
 import { ALL_SETTINGS } from '../../src/settings/load.ts';
-import { requiredRules } from '../../src/settings/settings.ts';
+import { requiredRules } from '../../src/platform/settings.ts';
 import { placeOf, type Setting } from '../../src/settings/setting.ts';
 import { cell, code, MADE_BY, table } from './markdown.ts';
 

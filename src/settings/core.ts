@@ -1,107 +1,29 @@
 /**
- * The settings of the core, each once: its type, default, what it is for, an example, and whether it is secret. Its key in the file
- * follows from its name: `PLATFORM_TIMEOUT_MS` is `platform.timeoutMs`.
+ * The settings of the core: those that several modules use, and those that `platform`, `store` and `objects` declare.
  */
 import { CHECKS } from '../ledger/checks.ts';
-import { SUCCESS_CODES } from '../ledger/success-codes.ts';
+import type { SigningKey } from '../ledger/signature.ts';
+import { OBJECTS } from '../objects/settings.ts';
+import { PLATFORM } from '../platform/settings.ts';
+import { readSigningKey } from '../signing.ts';
+import { STORE } from '../store/settings.ts';
 import { setting } from './setting.ts';
 import * as address from './values/addresses.ts';
-import * as credential from './values/credentials.ts';
 import * as list from './values/lists.ts';
 import * as value from './values/scalars.ts';
 
 const DAY_S = 86_400;
-const DEFAULT_HEADERS = { Authorization: 'Bearer {token}', merchantNo: '{merchantNo}' };
-const AGENT_HEADERS_EXAMPLE = { Authorization: 'Bearer {agentToken}' };
-/** A path with a slash, absolute or not. No bare file name, no drive, no URL (docs/platform.md 4.3). */
-const FILE_PATHS = '(?![A-Za-z][A-Za-z0-9+.-]*:|~|www\\.|\\.{1,2}/)(?:/|[^/\\\\]+/)(?:[^/\\\\]+/)*[^/\\\\]+';
 /** What a user may explicitly leave unprotected: the way to PostgreSQL or S3, all certificates, or alerts. */
 const UNPROTECTED = ['database', 'statements', 'certificates', 'alerts'] as const;
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
-export const PLATFORM = {
-  PLATFORM_BASE_URL: setting(address.baseUrl().optional(), 'https, or http on loopback. Required.', {
-    example: 'https://platform.example',
-  }),
-  PLATFORM_TIME_ZONE: setting(
-    value.timeZone().optional(),
-    "IANA zone of the platform's timestamps, and of business days. Required. It is proven before the first row is written.",
-    { example: 'Asia/Shanghai' },
-  ),
-  PLATFORM_TIME_ZONE_PROOF: setting(
-    value.oneOf(['required', 'trusted']).default('required'),
-    "required: nothing is written before one entry was found at the time this zone gives it, and nowhere else. trusted: you vouch for the zone, because the platform's filters allow no proof. Reports, status and manifests then say so.",
-    { example: 'required' },
-  ),
-  PLATFORM_HEADERS: setting(
-    list.headerTemplates('token', 'merchantNo').default(DEFAULT_HEADERS),
-    "Header templates, as the platform's document names no header. {token} and {merchantNo} are filled in for each call. Each try of a call has its own {timestamp} (Unix ms), {timestampS} (seconds), {nonce}, {bodySha256} (of the bytes sent, hexadecimal), {signature} (hexadecimal) and {signatureBase64}. In the environment this is JSON.",
-    { example: JSON.stringify(DEFAULT_HEADERS), secret: true },
-  ),
-  PLATFORM_MERCHANT_NO: setting(
-    credential.merchantNo().optional(),
-    "The only merchant in a simple setup; give it together with its token, or neither. Add more with 'daybook merchants add'. Put numbers in quotes, or YAML drops their leading zeros.",
-    { example: 'M0001' },
-  ),
-  PLATFORM_TOKEN: setting(credential.token().optional(), 'The token of that merchant.', {
-    example: 'the token sp3101 delivered',
-    secret: true,
-  }),
-  PLATFORM_CONCURRENCY: setting(
-    value.integer(1, 64).default(8),
-    'Most calls at the same time, over all merchants. Each process has its own.',
-    { example: '8' },
-  ),
-  PLATFORM_RATE_LIMIT: setting(
-    value.positiveNumber(10_000).optional(),
-    'Most calls per second, over all merchants and all processes on one PostgreSQL. Without it: no limit.',
-    { example: '20' },
-  ),
-  PLATFORM_TIMEOUT_MS: setting(
-    value.integer(1, 600_000).default(30_000),
-    'Time limit of one call, from sending to the last byte of the reply.',
-    { example: '30000' },
-  ),
-  PLATFORM_RETRIES_MAX: setting(
-    value.integer(0, 20).default(5),
-    'How often a call is repeated after a temporary failure.',
-    { example: '5' },
-  ),
-  PLATFORM_SUCCESS_CODES: setting(
-    list.codes().default(SUCCESS_CODES),
-    'Values of a code, status or flag in a reply that mean success. A reply with any other is a refusal, whatever else it holds. Case does not matter. In the environment: words separated by commas.',
-    { example: 'S00000,S00001,0' },
-  ),
-  PLATFORM_AGENT_HEADERS: setting(
-    list.headerTemplates('agentToken', 'referralChannel').default({}),
-    "Header templates of calls that belong to no merchant (reference data, applications), as the document does not show how an agent authenticates. {agentToken} and {referralChannel} are filled in, and what each try has in 'headers'. In the environment this is JSON.",
-    { example: JSON.stringify(AGENT_HEADERS_EXAMPLE), secret: true },
-  ),
-  PLATFORM_AGENT_TOKEN: setting(credential.token().optional(), 'The token of the agent, for agentHeaders.', {
-    example: 'the token the platform gave the agent',
-    secret: true,
-  }),
-  PLATFORM_REFERRAL_CHANNEL: setting(
-    credential.referralChannel().optional(),
-    "The agent's number. It is sent with an application that names none.",
-    { example: 'A0001' },
-  ),
-  PLATFORM_SIGNATURE_TEMPLATE: setting(
-    list.signedTemplate('token', 'merchantNo', 'agentToken', 'referralChannel').optional(),
-    'What {signature} in a header signs, by HMAC-SHA256: a text with {method}, {path}, {timestamp}, {timestampS}, {nonce}, {body}, {bodySha256}, {token}, {merchantNo}, {agentToken}, {referralChannel}; \\n is a line break. What a call does not have is empty in it.',
-    { example: '{method}\\n{path}\\n{timestamp}\\n{nonce}\\n{bodySha256}', secret: true },
-  ),
-  PLATFORM_SIGNATURE_KEY: setting(
-    credential.signatureKey().optional(),
-    'The key of that, as text: its UTF-8 bytes sign.',
-    { example: 'the key the platform gave for signatures', secret: true },
-  ),
-  PLATFORM_FILE_PATHS: setting(
-    value.pattern().default(`^(?:${FILE_PATHS})$`),
-    "Regular expression that a path from the platform's file upload must match in full.",
-    { example: '/upload/.+' },
-  ),
-};
+/** A secret key of minisign without a password: its line, or its complete file. */
+const signingKey = () =>
+  value.reading((text): SigningKey => {
+    const key = readSigningKey(text);
+    if (typeof key === 'string') throw new value.Wrong(key);
+    return key;
+  });
 
 export const DAYBOOK = {
   DAYBOOK_SETTLE_DELAY_S: setting(
@@ -149,13 +71,8 @@ export const DAYBOOK = {
     'The folder for the embedded database, and for statements that have no other place. A relative path starts from the working directory.',
     { example: '.daybook' },
   ),
-  DAYBOOK_SECRET_KEYS: setting(
-    credential.secretKeys().default([]),
-    "Keys that encrypt stored tokens and personal data: id:base64 of 32 bytes ('openssl rand -base64 32'), separated by commas. The first one encrypts, all decrypt. To change keys, put a new one in front and keep the old ones.",
-    { example: "k1: and the output of 'openssl rand -base64 32'", secret: true },
-  ),
   DAYBOOK_SIGNING_KEY: setting(
-    credential.signingKey().optional(),
+    signingKey().optional(),
     "Signs each day's manifest: the secret key that 'daybook statements keygen' makes. Without it manifests are not signed. A new key signs what is published from then on; earlier signatures stay as they are.",
     { example: "the secret key of 'daybook statements keygen'", secret: true },
   ),
@@ -221,33 +138,4 @@ export const DAYBOOK = {
   ),
 };
 
-export const DATABASE = {
-  DATABASE_URL: setting(
-    address.databaseUrl().optional(),
-    'PostgreSQL 14 or newer, with TLS (?sslmode=verify-full) unless it is on this machine. Without it: an embedded database in dataDir/db.',
-    { example: 'postgres://daybook@db.example/daybook', secret: true },
-  ),
-  DATABASE_POOL_SIZE: setting(
-    value.integer(2, 100).default(7),
-    'How many connections each process opens at most, 2 to 100. With fewer than 7, pages wait for each other sooner.',
-    { example: '7' },
-  ),
-};
-
-export const STATEMENTS = {
-  STATEMENTS_URL: setting(
-    address.statementsUrl().optional(),
-    "file:// or s3://bucket/prefix. Endpoint, region and credentials are read as the AWS SDK does. Without it: a folder 'statements' in dataDir.",
-    { example: 's3://bucket/statements' },
-  ),
-};
-
-export const S3 = {
-  S3_FORCE_PATH_STYLE: setting(
-    value.yesOrNo().optional(),
-    'Without it: true if an endpoint is set (AWS_ENDPOINT_URL_S3).',
-    { example: 'true' },
-  ),
-};
-
-export const CORE = { ...PLATFORM, ...DAYBOOK, ...DATABASE, ...STATEMENTS, ...S3 };
+export const CORE = { ...PLATFORM, ...DAYBOOK, ...STORE, ...OBJECTS };

@@ -1,5 +1,6 @@
 /** Combines config file and environment into checked settings, or reports every problem. */
 import { missingPackages } from '../host/packages.ts';
+import { callRules, requiredRules } from '../platform/settings.ts';
 import { WITHOUT_PLUGINS } from './asked-of-plugins.ts';
 import { CORE, DAYBOOK } from './core.ts';
 import { SettingsInvalid, type SettingsProblem } from './problem.ts';
@@ -12,13 +13,7 @@ import {
   type Rules,
   type SettingsGroup,
 } from './setting.ts';
-import {
-  callRules,
-  coreSettings,
-  requiredRules,
-  type Settings,
-  type SettingsWithoutPlatform,
-} from './settings.ts';
+import { coreSettings, type Settings, type SettingsWithoutPlatform } from './settings.ts';
 import { readConfigFile, readEnvironment, type RawSettings, type SettingsSource } from './sources.ts';
 
 const OF_PLUGINS: readonly SettingsGroup[] = await Promise.all(pluginSettings.all().map((load) => load()));

@@ -1,47 +1,20 @@
 /** The complete, validated settings of the program (docs/reference/settings.md): those of the core, and what it asks of plugins. */
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { areSigned } from '../ledger/placeholders.ts';
 import type { SigningKey } from '../ledger/signature.ts';
 import type { AskedOfPlugins } from './asked-of-plugins.ts';
-import { DATABASE, DAYBOOK, PLATFORM, S3, STATEMENTS } from './core.ts';
-import { placeOf, read, type Given, type Read, type Rules } from './setting.ts';
+import { OBJECTS } from '../objects/settings.ts';
+import { PLATFORM, platformOf, type PlatformSection } from '../platform/settings.ts';
+import { STORE } from '../store/settings.ts';
+import { DAYBOOK } from './core.ts';
+import { placeOf, read, type Given, type Read } from './setting.ts';
 import type { ListenAddress } from './values/addresses.ts';
 
-type PlatformRead = Read<typeof PLATFORM>;
 type DaybookRead = Read<typeof DAYBOOK>;
 
-/** The only merchant in a simple setup. Further ones are in the database. */
-export interface SettingsMerchant {
-  readonly merchantNo: string;
-  readonly token: string;
-}
-
 /** What is not handed on as it was read. */
-type OfPlatform =
-  | 'baseUrl'
-  | 'timeZone'
-  | 'agentToken'
-  | 'referralChannel'
-  | 'merchantNo'
-  | 'token'
-  | 'rateLimit'
-  | 'signatureTemplate'
-  | 'signatureKey';
 type OfDaybook =
   ('now' | 'currencies' | 'dataDir' | 'signingKey' | 'publicUrl' | 'healthListen') | `schedule${string}`;
-
-export interface PlatformSection extends Omit<PlatformRead, OfPlatform> {
-  readonly baseUrl: string;
-  readonly timeZone: string;
-  readonly merchant: SettingsMerchant | null;
-  readonly rateLimitPerS: number | null;
-  readonly agentToken: string | null;
-  /** The agent's own number. sp1101 sends it if the application names none (docs/platform.md 5). */
-  readonly referralChannel: string | null;
-  /** How requests are signed. Null where no header has a signature. */
-  readonly signing: { readonly template: string; readonly key: string } | null;
-}
 
 /** A cron expression by job, as `DAYBOOK_SCHEDULE_...` gives it, null where the job is off; and the IANA zone they are in. */
 export interface Schedule extends Readonly<Record<string, string | null | undefined>> {
@@ -52,7 +25,8 @@ export interface Schedule extends Readonly<Record<string, string | null | undefi
 
 export type LogLevel = DaybookRead['logLevel'];
 
-export interface Settings extends Omit<DaybookRead, OfDaybook>, AskedOfPlugins {
+export interface Settings
+  extends Omit<DaybookRead, OfDaybook>, Pick<Read<typeof STORE>, 'secretKeys'>, AskedOfPlugins {
   readonly platform: PlatformSection;
   /** Rules for files that are submitted to the platform. They do not need its address. */
   readonly fileRules: { readonly filePaths: string; readonly referralChannel: string | null };
@@ -91,6 +65,8 @@ export function coreSettings(given: Given, cwd: string): Omit<SettingsWithoutPla
   const { now = null, currencies, signingKey = null, publicUrl = null, ...rest } = read(DAYBOOK, given);
   const { healthListen = null, scheduleNightly, scheduleResweep, scheduleZone, ...asRead } = rest;
   const platform = read(PLATFORM, given);
+  const { url: databaseUrl = null, poolSize: connectionsMax, secretKeys } = read(STORE, given);
+  const { url: statementsUrl, forcePathStyle: s3ForcePathStyle = null } = read(OBJECTS, given);
   const dataDir = resolve(cwd, rest.dataDir);
   return {
     ...asRead,
@@ -98,10 +74,8 @@ export function coreSettings(given: Given, cwd: string): Omit<SettingsWithoutPla
     platform: platformOf(platform),
     fileRules: { filePaths: platform.filePaths, referralChannel: platform.referralChannel ?? null },
     currencies: { CNH: 2, ...currencies },
-    databaseUrl: read(DATABASE, given).url ?? null,
-    connectionsMax: read(DATABASE, given).poolSize,
-    statementsUrl: read(STATEMENTS, given).url ?? pathToFileURL(resolve(dataDir, 'statements')).href,
-    s3ForcePathStyle: read(S3, given).forcePathStyle ?? null,
+    ...{ databaseUrl, connectionsMax, secretKeys, s3ForcePathStyle },
+    statementsUrl: statementsUrl ?? pathToFileURL(resolve(dataDir, 'statements')).href,
     schedule: {
       ...timesOfPlugins(given),
       ...{ nightly: scheduleNightly, resweep: scheduleResweep },
@@ -117,54 +91,4 @@ function timesOfPlugins(given: Given): Readonly<Record<string, string | null>> {
   return Object.fromEntries(
     times.map(([name, when]) => [placeOf(name.replace('SCHEDULE_', '')).key, when as string | null]),
   );
-}
-
-function platformOf(section: PlatformRead): PlatformSection | null {
-  const { baseUrl, timeZone, merchantNo, token, rateLimit, agentToken, referralChannel, ...others } = section;
-  const { signatureTemplate: template, signatureKey: key, ...rest } = others;
-  if (baseUrl === undefined || timeZone === undefined) return null;
-  return {
-    ...rest,
-    ...{ baseUrl, timeZone },
-    merchant: merchantNo === undefined || token === undefined ? null : { merchantNo, token },
-    rateLimitPerS: rateLimit ?? null,
-    agentToken: agentToken ?? null,
-    referralChannel: referralChannel ?? null,
-    signing: template === undefined || key === undefined ? null : { template, key },
-  };
-}
-
-/** A required setting is missing, or only one half of a pair is given. `lacks` knows what was given, even if it is wrong. */
-export function requiredRules(lacks: (name: keyof typeof PLATFORM) => boolean, isNeeded: boolean): Rules {
-  const [lacksNo, lacksToken] = [lacks('PLATFORM_MERCHANT_NO'), lacks('PLATFORM_TOKEN')];
-  return {
-    'PLATFORM_BASE_URL is required': isNeeded && lacks('PLATFORM_BASE_URL'),
-    'PLATFORM_TIME_ZONE is required: the zone of the platform’s timestamps':
-      isNeeded && lacks('PLATFORM_TIME_ZONE'),
-    'PLATFORM_MERCHANT_NO is required where PLATFORM_TOKEN is given': lacksNo && !lacksToken,
-    'PLATFORM_TOKEN is required where PLATFORM_MERCHANT_NO is given': lacksToken && !lacksNo,
-  };
-}
-
-/** Agent headers with a placeholder whose setting is not given. A signature without what makes it, and a key that would sign nothing. */
-export function callRules(given: Given): Rules {
-  const { headers, agentHeaders, ...platform } = read(PLATFORM, given);
-  const { agentToken, referralChannel, signatureKey, signatureTemplate } = platform;
-  const has = (placeholder: string): boolean =>
-    Object.values(agentHeaders).some((template) => template.includes(placeholder));
-  const isSigned = areSigned(headers) || areSigned(agentHeaders);
-  const where = 'PLATFORM_HEADERS or PLATFORM_AGENT_HEADERS';
-  const unused = `is given, and no header of ${where} has {signature}: nothing would be signed`;
-  return {
-    'PLATFORM_AGENT_TOKEN is required where PLATFORM_AGENT_HEADERS has {agentToken}':
-      has('{agentToken}') && agentToken === undefined,
-    'PLATFORM_REFERRAL_CHANNEL is required where PLATFORM_AGENT_HEADERS has {referralChannel}':
-      has('{referralChannel}') && referralChannel === undefined,
-    [`PLATFORM_SIGNATURE_KEY is required where ${where} has {signature}`]:
-      isSigned && signatureKey === undefined,
-    [`PLATFORM_SIGNATURE_TEMPLATE is required where ${where} has {signature}: what is signed`]:
-      isSigned && signatureTemplate === undefined,
-    [`PLATFORM_SIGNATURE_KEY ${unused}`]: !isSigned && signatureKey !== undefined,
-    [`PLATFORM_SIGNATURE_TEMPLATE ${unused}`]: !isSigned && signatureTemplate !== undefined,
-  };
 }

@@ -1,6 +1,7 @@
 /** The setting of workers. */
-import { DATABASE } from '../../settings/core.ts';
+
 import { read, setting, settingsGroup } from '../../settings/setting.ts';
+import { STORE } from '../../store/settings.ts';
 import { oneOf } from '../../settings/values/scalars.ts';
 
 export const queueSettings = settingsGroup(
@@ -16,7 +17,7 @@ export const queueSettings = settingsGroup(
     rules: ({ workers }, given) => ({
       // The embedded database belongs to one process.
       'DATABASE_URL is required where DAYBOOK_WORKERS is queue: workers share a server':
-        workers === 'queue' && read(DATABASE, given).url === undefined,
+        workers === 'queue' && read(STORE, given).url === undefined,
     }),
     uses: ({ workers }) => [['DAYBOOK_WORKERS', workers === 'queue', 'the queue of workers']],
   },

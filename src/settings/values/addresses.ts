@@ -1,4 +1,4 @@
-/** Checks addresses in settings: the platform, this server, the database, the statements. */
+/** Checks addresses in settings. */
 import { isLoopback } from '../../host/addresses.ts';
 import { reading, Wrong } from './scalars.ts';
 
@@ -36,9 +36,6 @@ export function checkedUrl(value: string, credentialsHint: string): URL {
   return url;
 }
 
-/** The address of the platform. */
-export const baseUrl = () => reading((value) => addressOf(value, '; credentials go into PLATFORM_HEADERS'));
-
 /**
  * The address at which the platform reaches us. callbackUrls begin with it and have at most 255 characters
  * (docs/platform.md 8).
@@ -63,31 +60,4 @@ export const listenAddress = () =>
     if (host === undefined) throw new Wrong('must be a host and a port, like 127.0.0.1:8080');
     if (Number(port) > PORT_MAX) throw new Wrong(`has a port above ${PORT_MAX}`);
     return { host, port: Number(port) };
-  });
-
-export const databaseUrl = () =>
-  reading((value) => {
-    const { protocol } = parseUrl(value);
-    if (protocol !== 'postgres:' && protocol !== 'postgresql:')
-      throw new Wrong('must begin with postgres://');
-    return value;
-  });
-
-/** Where statements go: a folder of this machine, or a bucket. */
-export const statementsUrl = () =>
-  reading((value) => {
-    const url = parseUrl(value);
-    if (url.username !== '' || url.password !== '' || url.search !== '') {
-      throw new Wrong(
-        'must not carry credentials or options; the AWS SDK reads them from its own environment',
-      );
-    }
-    if (url.protocol === 's3:') {
-      if (url.hostname === '') throw new Wrong('names no bucket');
-    } else if (url.protocol !== 'file:') {
-      throw new Wrong('must begin with file:// or s3://');
-    } else if (url.hostname !== '') {
-      throw new Wrong('must be absolute: three slashes after file:');
-    }
-    return value;
   });

@@ -1,9 +1,8 @@
-/** Checks lists and mappings in settings: codes, currencies, networks, header templates. */
+/** Checks lists and mappings in settings: codes, currencies, networks. */
 import { createCurrencies, CURRENCY_CODE } from '../../ledger/money.ts';
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { SIGNED_PLACEHOLDERS, TRY_PLACEHOLDERS } from '../../ledger/placeholders.ts';
-import { givenList, jsonText, reading, Wrong } from './scalars.ts';
+import { givenList, jsonText } from './scalars.ts';
 
 const LIST_LENGTH_MAX = 1_000;
 const CODE = /^[^\p{C}\s](?:[^\p{C}]{0,62}[^\p{C}\s])?$/u;
@@ -75,58 +74,4 @@ export const bankCurrencies = () => {
     .refine((code) => !ISO_4217.isKnown(code), { error });
   const iso = z.string({ error }).refine((code) => ISO_4217.isKnown(code), { error });
   return z.preprocess(jsonText, z.record(own, iso, { error }));
-};
-
-/** Headers that the HTTP client sets itself. */
-const CLIENT_HEADERS = [
-  ...['connection', 'content-length', 'content-type', 'host', 'transfer-encoding', 'upgrade'],
-];
-
-/** The first problem of the header templates. It does not repeat their contents. */
-function headersProblem(
-  headers: Readonly<Record<string, string>>,
-  placeholders: readonly string[],
-): string | null {
-  for (const [index, [name, template]] of Object.entries(headers).entries()) {
-    const which = `header ${index + 1}`;
-    if (!/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/.test(name)) return `has no valid name in ${which}`;
-    if (CLIENT_HEADERS.includes(name.toLowerCase())) return `sets ${name}, which the client sets itself`;
-    if (!/^[\x20-\x7e]*$/.test(template)) return `has more than printable ASCII in the value of ${which}`;
-    const problem = bracesProblem(template, placeholders, ` in ${which}`);
-    if (problem !== null) return problem;
-  }
-  return null;
-}
-
-function bracesProblem(template: string, placeholders: readonly string[], where = ''): string | null {
-  const isKnown = [...template.matchAll(/\{([^{}]*)\}/g)].every(([, name = '']) =>
-    placeholders.includes(name),
-  );
-  const known = placeholders.map((name) => `{${name}}`).join(', ');
-  return isKnown ? null : `has something in braces${where} that is none of ${known}`;
-}
-
-const SIGNED_CHARACTERS_MAX = 4_096;
-
-/** The template of the text that is signed; `\n` in it is a line break. */
-export const signedTemplate = (...own: readonly string[]) =>
-  reading((value) => {
-    if (value.length > SIGNED_CHARACTERS_MAX)
-      throw new Wrong(`has more than ${SIGNED_CHARACTERS_MAX} characters`);
-    const problem = bracesProblem(value, [...own, ...SIGNED_PLACEHOLDERS]);
-    if (problem !== null) throw new Wrong(problem);
-    return value.replaceAll('\\n', '\n');
-  });
-
-/** Texts by header's name, with the given names in braces, or those of one try of a call. */
-export const headerTemplates = (...own: readonly string[]) => {
-  const placeholders = [...own, ...TRY_PLACEHOLDERS];
-  const error = 'must be a mapping of header names to texts (in the environment: JSON)';
-  return z.preprocess(
-    jsonText,
-    z.record(z.string(), z.string({ error }), { error }).superRefine((headers, context) => {
-      const problem = headersProblem(headers, placeholders);
-      if (problem !== null) context.addIssue({ code: 'custom', message: problem });
-    }),
-  );
 };

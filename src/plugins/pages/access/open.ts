@@ -11,7 +11,7 @@ import { EXIT, ExpectedError } from '../../../ledger/ending.ts';
 import type { SettingsWithoutPlatform } from '../../../settings/settings.ts';
 import type { AccessSettings } from '../settings.ts';
 import type { ListenAddress } from '../../../settings/values/addresses.ts';
-import type { SecretKey } from '../../../settings/values/credentials.ts';
+import type { SecretKey } from '../../../store/secrets/secrets.ts';
 import type { EntryLink } from '../../../web/pages.ts';
 import { type Access, type Person, AccessRefused } from './access.ts';
 import { createDevices } from './devices.ts';

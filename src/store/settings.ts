@@ -1,30 +1,19 @@
-/** Checks credentials in settings: merchant number, token, agent number, secret keys, signing key. */
-import { readSigningKey } from '../../signing.ts';
-import { isMerchantNo, MERCHANT_NO_RULE, TOKEN, TOKEN_RULE } from '../../ledger/merchant-no.ts';
-import type { SigningKey } from '../../ledger/signature.ts';
-import { reading, text, Wrong } from './scalars.ts';
-
-/** 32 bytes for AES-256-GCM. Stored secrets refer to the key by its id. */
-export interface SecretKey {
-  readonly id: string;
-  readonly key: Buffer;
-}
+/** Settings of the database. */
+import { setting } from '../settings/setting.ts';
+import { parseUrl } from '../settings/values/addresses.ts';
+import { integer, reading, Wrong } from '../settings/values/scalars.ts';
+import type { SecretKey } from './secrets/secrets.ts';
 
 const SECRET_KEY_BYTES = 32;
 /** 32 random bytes have 30 different values on average. Fewer than 16 occur once in 10^17 keys. */
 const DIFFERENT_BYTES_MIN = 16;
 
-export const merchantNo = () => text().refine(isMerchantNo, { error: MERCHANT_NO_RULE });
-
-export const token = () => text().regex(TOKEN, { error: TOKEN_RULE });
-
-/** Signs requests to the platform: its bytes are those of the text. */
-export const signatureKey = () => text().regex(/^[^\p{C}]{1,4096}$/u, { error: 'must be one line of text' });
-
-/** The agent's number that sp1101 sends (docs/platform.md 2.3, 5). */
-export const referralChannel = () =>
-  text().regex(/^[\x21-\x7e]{1,16}$/, {
-    error: 'must be 1 to 16 printable ASCII characters without spaces',
+const databaseUrl = () =>
+  reading((value) => {
+    const { protocol } = parseUrl(value);
+    if (protocol !== 'postgres:' && protocol !== 'postgresql:')
+      throw new Wrong('must begin with postgres://');
+    return value;
   });
 
 /** Why a key is surely not random, or null. Of random keys, less than one in billions is refused. */
@@ -37,7 +26,7 @@ function trivialityOf(key: Buffer): string | null {
 }
 
 /** `id:base64,...`. Messages name a key by its position: even its id might be a key put in the wrong place. */
-export const secretKeys = () =>
+const secretKeys = () =>
   reading((value): readonly SecretKey[] => {
     const keys = value.split(',').map((part, index): SecretKey => {
       const which = `key ${index + 1}`;
@@ -57,10 +46,20 @@ export const secretKeys = () =>
     return keys;
   });
 
-/** A secret key of minisign without a password: its line, or its complete file. */
-export const signingKey = () =>
-  reading((value): SigningKey => {
-    const key = readSigningKey(value);
-    if (typeof key === 'string') throw new Wrong(key);
-    return key;
-  });
+export const STORE = {
+  DATABASE_URL: setting(
+    databaseUrl().optional(),
+    'PostgreSQL 14 or newer, with TLS (?sslmode=verify-full) unless it is on this machine. Without it: an embedded database in dataDir/db.',
+    { example: 'postgres://daybook@db.example/daybook', secret: true },
+  ),
+  DATABASE_POOL_SIZE: setting(
+    integer(2, 100).default(7),
+    'How many connections each process opens at most, 2 to 100. With fewer than 7, pages wait for each other sooner.',
+    { example: '7' },
+  ),
+  DAYBOOK_SECRET_KEYS: setting(
+    secretKeys().default([]),
+    "Keys that encrypt stored tokens and personal data: id:base64 of 32 bytes ('openssl rand -base64 32'), separated by commas. The first one encrypts, all decrypt. To change keys, put a new one in front and keep the old ones.",
+    { example: "k1: and the output of 'openssl rand -base64 32'", secret: true },
+  ),
+};
