@@ -77,14 +77,16 @@ export function readConfigFile(
   const sections = [...new Set(Object.keys(declared).map((name) => placeOf(name).section))];
   const problems: SettingsProblem[] = [];
   for (const [section, values] of Object.entries(content)) {
-    if (!sections.includes(section)) problems.push(unknownKey(section, sections));
-    else if (isMapping(values))
+    if (values === null) continue;
+    if (!isMapping(values)) problems.push(wrong('must be a mapping', `${section} in ${path}`));
+    else if (!sections.includes(section)) problems.push(unknownKey(section, sections));
+    else
       for (const [key, value] of Object.entries(values)) {
         const name = names.get(`${section}.${key}`);
+        if (value === null) continue;
         if (name === undefined) problems.push(unknownKey(key, keysOf(section, declared), section));
-        else if (value !== null) raw.set(name, { value, from: `${section}.${key} in ${path}` });
+        else raw.set(name, { value, from: `${section}.${key} in ${path}` });
       }
-    else if (values !== null) problems.push(wrong('must be a mapping', `${section} in ${path}`));
   }
   if (modeOf !== undefined) problems.push(...openProblems(path, modeOf(path), declared, raw));
   return problems;
@@ -148,7 +150,7 @@ export function readEnvironment(
 ): SettingsProblem[] {
   const { env, otherNames = [] } = source;
   const problems: SettingsProblem[] = [];
-  const known = [CONFIG_NAME];
+  const known: string[] = [];
   for (const [name, { secret }] of Object.entries(declared)) {
     known.push(name, ...(secret ? [`${name}_FILE`] : []));
     const given = givenFor(name, secret, source);
@@ -156,6 +158,7 @@ export function readEnvironment(
     if ('problem' in given) problems.push(given);
     else raw.set(name, given);
   }
+  known.push(CONFIG_NAME);
   const unknown = Object.keys(env)
     .filter((name) => OUR_PREFIX.test(name) && !known.includes(name) && !otherNames.includes(name))
     .map((name) => {
