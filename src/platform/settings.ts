@@ -6,9 +6,17 @@ import { SUCCESS_CODES } from '../ledger/success-codes.ts';
 import { read, setting, type Given, type Read, type Rules } from '../settings/setting.ts';
 import { addressOf } from '../settings/values/addresses.ts';
 import { codes } from '../settings/values/lists.ts';
-import * as value from '../settings/values/scalars.ts';
-
-const { jsonText, reading, text, Wrong } = value;
+import {
+  integer,
+  jsonText,
+  oneOf,
+  pattern,
+  positiveNumber,
+  reading,
+  text,
+  timeZone,
+  Wrong,
+} from '../settings/values/scalars.ts';
 
 const DEFAULT_HEADERS = { Authorization: 'Bearer {token}', merchantNo: '{merchantNo}' };
 const AGENT_HEADERS_EXAMPLE = { Authorization: 'Bearer {agentToken}' };
@@ -90,12 +98,12 @@ export const PLATFORM = {
     example: 'https://platform.example',
   }),
   PLATFORM_TIME_ZONE: setting(
-    value.timeZone().optional(),
+    timeZone().optional(),
     "IANA zone of the platform's timestamps, and of business days. Required. It is proven before the first row is written.",
     { example: 'Asia/Shanghai' },
   ),
   PLATFORM_TIME_ZONE_PROOF: setting(
-    value.oneOf(['required', 'trusted']).default('required'),
+    oneOf(['required', 'trusted']).default('required'),
     "required: nothing is written before one entry was found at the time this zone gives it, and nowhere else. trusted: you vouch for the zone, because the platform's filters allow no proof. Reports, status and manifests then say so.",
     { example: 'required' },
   ),
@@ -114,22 +122,22 @@ export const PLATFORM = {
     secret: true,
   }),
   PLATFORM_CONCURRENCY: setting(
-    value.integer(1, 64).default(8),
+    integer(1, 64).default(8),
     'Most calls at the same time, over all merchants. Each process has its own.',
     { example: '8' },
   ),
   PLATFORM_RATE_LIMIT: setting(
-    value.positiveNumber(10_000).optional(),
+    positiveNumber(10_000).optional(),
     'Most calls per second, over all merchants and all processes on one PostgreSQL. Without it: no limit.',
     { example: '20' },
   ),
   PLATFORM_TIMEOUT_MS: setting(
-    value.integer(1, 600_000).default(30_000),
+    integer(1, 600_000).default(30_000),
     'Time limit of one call, from sending to the last byte of the reply.',
     { example: '30000' },
   ),
   PLATFORM_RETRIES_MAX: setting(
-    value.integer(0, 20).default(5),
+    integer(0, 20).default(5),
     'How often a call is repeated after a temporary failure.',
     { example: '5' },
   ),
@@ -163,7 +171,7 @@ export const PLATFORM = {
     { example: 'the key the platform gave for signatures', secret: true },
   ),
   PLATFORM_FILE_PATHS: setting(
-    value.pattern().default(`^(?:${FILE_PATHS})$`),
+    pattern().default(`^(?:${FILE_PATHS})$`),
     "Regular expression that a path from the platform's file upload must match in full.",
     { example: '/upload/.+' },
   ),

@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { SUCCESS_CODES } from '../../src/ledger/success-codes.ts';
 import { SettingsInvalid } from '../../src/settings/problem.ts';
 import { alertSettings } from '../../src/plugins/alerts/settings.ts';
 import { mailSettings } from '../../src/plugins/mail/settings.ts';
 import { ALL_SETTINGS, loadSettings } from '../../src/settings/load.ts';
-import { placeOf } from '../../src/settings/setting.ts';
+import { placeOf, setting, settingsGroup } from '../../src/settings/setting.ts';
 import type { SettingsSource } from '../../src/settings/sources.ts';
 
 const TOKEN = 'tok-3f9b1c-very-secret';
@@ -823,6 +824,46 @@ test('a random key is never taken for a trivial one', () => {
       load({ ...LEAST, DAYBOOK_SECRET_KEYS: `k1:${key.toString('base64')}` }).secretKeys[0]!.key,
     ).toEqual(key);
   }
+});
+
+test('a declaration is all that a setting needs: its key, NAME_FILE, its type, its rules and what is said of it follow', () => {
+  const made = settingsGroup(
+    {
+      DAYBOOK_MADE_UP_KEYS: setting(
+        z
+          .string()
+          .min(4, { error: 'is short' })
+          .transform((text) => text.split('-'))
+          .optional(),
+        'made up',
+        { example: 'ab-cd', secret: true },
+      ),
+    },
+    {
+      value: ({ madeUpKeys = [] }) => ({ made: madeUpKeys }),
+      rules: ({ madeUpKeys = [] }) => ({ 'DAYBOOK_MADE_UP_KEYS has too many': madeUpKeys.length > 2 }),
+    },
+  );
+  const madeOf = (env: Record<string, string>, yaml = '') => {
+    const readFile = (path: string): string => (path === 'keys' ? 'from-file\n' : yaml);
+    const source = { env: { ...LEAST, ...env }, readFile, configPath: 'books.yaml', groups: [made] };
+    return made.of(loadSettings(source)).made satisfies readonly string[];
+  };
+  expect(madeOf({})).toEqual([]);
+  expect(madeOf({ DAYBOOK_MADE_UP_KEYS: 'ab-cd' })).toEqual(['ab', 'cd']);
+  expect(madeOf({}, 'daybook: { madeUpKeys: of-yaml }')).toEqual(['of', 'yaml']);
+  expect(madeOf({ DAYBOOK_MADE_UP_KEYS_FILE: 'keys' }, 'daybook: { madeUpKeys: of-yaml }')).toEqual([
+    'from',
+    'file',
+  ]);
+  const said = (env: Record<string, string>, yaml = '') =>
+    refusal(() => madeOf(env, yaml)).problems.map(({ key, problem }) => `${key} ${problem}`);
+  expect(said({ DAYBOOK_MADE_UP_KEYS: 'xyz' })).toEqual(['DAYBOOK_MADE_UP_KEYS is short']);
+  expect(said({}, 'daybook: { madeUpKeys: xyz }')).toEqual(['daybook.madeUpKeys in books.yaml is short']);
+  expect(said({ DAYBOOK_MADE_UP_KEYS: 'a-b-c' })).toEqual(['DAYBOOK_MADE_UP_KEYS has too many']);
+  expect(said({}, 'daybook: { madeUpKey: of-yaml }')).toEqual([
+    'daybook.madeUpKey is no setting; did you mean madeUpKeys?',
+  ]);
 });
 
 describe('a secret from a file', () => {
