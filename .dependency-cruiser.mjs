@@ -4,15 +4,18 @@
  */
 import { PLUGINS } from './src/main.ts';
 
+/** What a module declares its settings with. */
+const DECLARING = ['settings/setting', 'settings/values'];
+
 /** What each module of the core may import, in addition to itself; a module is a folder or a file of `src`, or the folder `jobs`. */
 const MAY_IMPORT = {
   host: ['ledger/ending'], // how a command ends is known everywhere
   ledger: [],
   'signing.ts': ['ledger'],
-  platform: ['ledger', 'host'],
-  objects: ['ledger', 'host'],
-  store: ['ledger', 'host', 'platform', 'objects'],
-  settings: ['ledger', 'host', 'signing.ts', 'statements/formats/registered'],
+  platform: ['ledger', 'host', ...DECLARING],
+  objects: ['ledger', 'host', ...DECLARING],
+  store: ['ledger', 'host', 'platform', 'objects', ...DECLARING],
+  settings: ['ledger', 'host', 'signing.ts', 'platform/settings', 'objects/settings', 'store/settings'],
   forms: ['ledger', 'host', 'settings'],
   sync: ['ledger', 'host', 'platform', 'store', 'objects'],
   reconcile: ['ledger', 'host', 'platform', 'store', 'objects'],

@@ -1,8 +1,8 @@
 /**
- * Writes docs/reference from what the program knows of itself: commands, settings, tables, files, metrics. `npm run reference`
+ * Writes docs/reference and the example of a settings file from what the program knows of itself: commands, settings, tables, files, metrics. `npm run reference`
  */
 import { PLUGINS } from '../src/main.ts';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Kysely } from 'kysely';
@@ -14,17 +14,17 @@ import type { DB } from '../src/store/engine/schema.ts';
 import { commandsPage } from './reference/commands.ts';
 import { filesPage } from './reference/files.ts';
 import { metricsPage } from './reference/metrics.ts';
-import { settingsPage } from './reference/settings.ts';
+import { exampleFile, settingsPage } from './reference/settings.ts';
 import { relationsOf, tablesPage } from './reference/tables.ts';
 
 const fileOf = (path: string): string => new URL(`../${path}`, import.meta.url).pathname;
 
-/** The pages by their path, formatted as the house's Markdown is. `db` is a migrated database. */
+/** The pages, and the example of a settings file, by their path, formatted. `db` is a migrated database. */
 export async function referencePages(db: Kysely<DB>): Promise<ReadonlyMap<string, string>> {
-  const example = readFileSync(fileOf('config/daybook.example.yaml'), 'utf8');
   const pages: readonly (readonly [string, string])[] = [
     ['docs/reference/commands.md', commandsPage(await createCompleteProgram(PLUGINS))],
-    ['docs/reference/settings.md', settingsPage(example)],
+    ['docs/reference/settings.md', settingsPage()],
+    ['config/daybook.example.yaml', exampleFile()],
     ['docs/reference/tables.md', tablesPage(await relationsOf(db))],
     ['docs/reference/files.md', filesPage()],
     ['docs/reference/metrics.md', await metricsPage()],
@@ -34,7 +34,7 @@ export async function referencePages(db: Kysely<DB>): Promise<ReadonlyMap<string
     await Promise.all(
       pages.map(async ([path, text]): Promise<[string, string]> => [
         path,
-        await format(text, { ...config, parser: 'markdown' }),
+        await format(text, { ...config, filepath: path }),
       ]),
     ),
   );

@@ -1,7 +1,7 @@
 /** What a plugin gives to daybook. The core knows this type; `main.ts` alone knows which plugins there are. */
 import type { Command } from 'commander';
 import { addedJobs, type Job } from './run/schedule/job.ts';
-import { pluginNames } from './settings/plugins.ts';
+import { pluginSettings, type SettingsGroup } from './settings/setting.ts';
 
 /** A command, as the list of commands shows it. Its code is loaded when it is asked for. */
 export interface CommandEntry {
@@ -21,8 +21,8 @@ export interface Plugin {
   readonly about: string;
   /** Other plugins that it imports. Who takes one of these away takes this one away as well. */
   readonly needs?: readonly string[];
-  /** Settings that are for it alone, by their names in the environment. */
-  readonly settings?: readonly string[];
+  /** Loads its settings, which are declared in its folder. */
+  readonly settings?: () => Promise<SettingsGroup>;
   /** Its tables. The migrations of all are in `sql`, in one order. */
   readonly tables?: readonly string[];
   /** Roles of the database that are for it: files in `sql/roles`. */
@@ -42,11 +42,11 @@ export function registerPlugins(plugins: readonly Plugin[]): readonly Plugin[] {
   for (const plugin of plugins) {
     if (registered.has(plugin)) continue;
     registered.add(plugin);
-    const { name, needs = [], jobs = [], register } = plugin;
+    const { name, needs = [], jobs = [], settings, register } = plugin;
     const missing = needs.find((needed) => plugins.every((other) => other.name !== needed));
     if (missing !== undefined)
       throw new Error(`the plugin ${name} needs ${missing}, which main.ts does not list`);
-    pluginNames.add([name]);
+    if (settings !== undefined) pluginSettings.add([settings]);
     addedJobs.add(jobs);
     register?.();
   }

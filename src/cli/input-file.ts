@@ -3,7 +3,6 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { isNode, LineCounter, parseDocument } from 'yaml';
 import type { Path, Problem } from '../forms/problem.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
-import type { FileRules } from '../settings/settings.ts';
 
 /** Largest file that is read. A file has some 10 kB if it names images by their paths, and megabytes if it holds them. */
 const INPUT_BYTES_MAX = 20 * 1_048_576;
@@ -62,12 +61,8 @@ export function inputText(path: string, bytesMax: number): string {
  * What a file is checked by. What resembles a mistake, but is left open by the platform's document, is added to
  * `warnings`: it is shown, and the file is sent all the same.
  */
-export const rulesOf = (
-  { walletMethods, codeLists, filePaths, images }: FileRules,
-  now: Date,
-  warnings: Problem[] = [],
-) => ({
-  ...{ walletMethods, codeLists, filePaths, images, isLocalFile: existsSync },
+export const rulesOf = (filePaths: string, now: Date, warnings: Problem[] = []) => ({
+  ...{ filePaths, isLocalFile: existsSync },
   today: now.toISOString().slice(0, 10),
   onWarning: (warning: Problem) => void warnings.push(warning),
 });

@@ -5,7 +5,8 @@ import type { Command } from 'commander';
 import { TOKEN, TOKEN_RULE } from '../ledger/merchant-no.ts';
 import { headerText } from '../platform/access.ts';
 import { UsageError, EXIT } from '../run/verdict/exit-codes.ts';
-import type { Settings, SettingsMerchant } from '../settings/settings.ts';
+import type { SettingsMerchant } from '../platform/settings.ts';
+import type { Settings } from '../settings/settings.ts';
 import { recordAuditEvent } from '../store/audit.ts';
 import {
   addMerchant,

@@ -115,3 +115,22 @@ export function onePersonReason(
   if (!hasTwoWays || users.has(one) === users.has(other)) return null;
   return `${showableText(one)} and ${showableText(other)} log in in different ways, so they may be one person`;
 }
+
+const NAME_CHARACTERS_MAX = 100;
+/** Characters that cannot be seen or end a line, and the comma, which would make two headers resemble one name. */
+const NOT_IN_NAMES = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point},]/u;
+
+/** Whether it can be a person's name, or a group's. One name is written in one way: composed, as Unicode's NFC has it. */
+export const isPersonName = (text: string): boolean =>
+  text.length >= 1 &&
+  text.length <= NAME_CHARACTERS_MAX &&
+  text.trim() === text &&
+  text === text.normalize('NFC') &&
+  !NOT_IN_NAMES.test(text);
+
+/** What a person may see and do at the pages. */
+export interface Grant {
+  readonly role: 'viewer' | 'operator';
+  /** Null: all. */
+  readonly merchants: readonly string[] | null;
+}

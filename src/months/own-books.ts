@@ -7,25 +7,19 @@ import type {
   Decided,
   Decision,
   ListedMatch,
-  MatchRules,
   OpenEntry,
   OpenFilter,
   Proposed,
   ProposedAsked,
   UnmatchedCount,
 } from '../ledger/own-books.ts';
-import type { LoginWays } from '../ledger/people.ts';
 import type { SettingsWithoutPlatform } from '../settings/settings.ts';
 import type { Db } from '../store/engine/database.ts';
 
 /** Who decides on entries of own books, and by which rules what is around them is matched again. */
 export interface Deciding {
   readonly db: Db;
-  readonly settings: {
-    readonly books: MatchRules & { readonly approvalAbove: ReadonlyMap<string, string> };
-    readonly access: Pick<SettingsWithoutPlatform['access'], 'roles'> & LoginWays;
-    readonly currencies: SettingsWithoutPlatform['currencies'];
-  };
+  readonly settings: Pick<SettingsWithoutPlatform, 'books' | 'access' | 'currencies'>;
   readonly now: Date;
   readonly zone: string;
   readonly by: string;

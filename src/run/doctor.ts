@@ -5,7 +5,7 @@
 import { addDays, dayOf, dayWindow, daysFromTo } from '../ledger/business-day.ts';
 import { type ObjectStore, ObjectStoreUnreachable } from '../objects/object-store.ts';
 import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
-import type { Settings, StatementMailSettings } from '../settings/settings.ts';
+import type { Settings } from '../settings/settings.ts';
 import { secretKeysInUse, provenSecretKeys } from '../store/secrets/key-check.ts';
 import type { Database } from '../store/engine/database.ts';
 import { MigrationsPending } from '../store/engine/errors.ts';
@@ -225,7 +225,7 @@ function alertsFound({ alerts: { webhooks, mail, pingUrl } }: Settings): string 
     : `${reported.join(', ')} set; \`daybook alerts test\` sends a test alert`;
 }
 
-const mailFound = ({ recipients }: StatementMailSettings): string =>
+const mailFound = ({ recipients }: NonNullable<Settings['statementMail']>): string =>
   `${counted(recipients.length, 'entry', 'entries')} in DAYBOOK_STATEMENT_MAIL; \`daybook mail send --dry-run\` shows what is due`;
 
 /** A key that cannot be read is found with the settings. */

@@ -2,10 +2,10 @@
 import { isDay } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { showableText } from '../ledger/text.ts';
-import type { AccessSettings } from '../settings/settings.ts';
-import { isPersonName } from '../settings/values/credentials.ts';
+import { isPersonName } from '../ledger/people.ts';
+import type { AskedOfPlugins } from '../settings/asked-of-plugins.ts';
 
-type Roles = AccessSettings['roles'];
+type Roles = AskedOfPlugins['access']['roles'];
 
 /** What a key of the roles begins with that is not a name but a group's. */
 export const GROUP = 'group:';

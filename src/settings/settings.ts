@@ -1,121 +1,38 @@
-/** The complete, validated settings (docs/reference/settings.md). What stands there as it was given is explained in `schema.ts`. */
+/** The complete, validated settings of the program (docs/reference/settings.md): those of the core, and what it asks of plugins. */
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import type { SigningKey } from '../ledger/signature.ts';
-import type { Schedule, SettingsDocument } from './schema.ts';
-import type { ListenAddress, Webhook } from './values/addresses.ts';
-import type { Grant, PasswordHash } from './values/credentials.ts';
-import type { MailedStatements } from './values/statement-mail.ts';
+import type { AskedOfPlugins } from './asked-of-plugins.ts';
+import { OBJECTS } from '../objects/settings.ts';
+import { PLATFORM, platformOf, type PlatformSection } from '../platform/settings.ts';
+import { STORE } from '../store/settings.ts';
+import { DAYBOOK } from './core.ts';
+import { placeOf, read, type Given, type Read } from './setting.ts';
+import type { ListenAddress } from './values/addresses.ts';
 
-/** The only merchant in a simple setup. Further ones are in the database. */
-export interface SettingsMerchant {
-  readonly merchantNo: string;
-  readonly token: string;
+type DaybookRead = Read<typeof DAYBOOK>;
+
+/** What is not handed on as it was read. */
+type OfDaybook =
+  ('now' | 'currencies' | 'dataDir' | 'signingKey' | 'publicUrl' | 'healthListen') | `schedule${string}`;
+
+/** A cron expression by job, as `DAYBOOK_SCHEDULE_...` gives it, null where the job is off; and the IANA zone they are in. */
+export interface Schedule extends Readonly<Record<string, string | null | undefined>> {
+  readonly nightly: string | null;
+  readonly resweep: string | null;
+  readonly zone: string;
 }
 
-type PlatformDocument = SettingsDocument['platform'];
-type MaybeGiven =
-  | 'baseUrl'
-  | 'timeZone'
-  | 'merchantNo'
-  | 'token'
-  | 'rateLimit'
-  | 'agentToken'
-  | 'referralChannel'
-  | 'signatureTemplate'
-  | 'signatureKey';
+export type LogLevel = DaybookRead['logLevel'];
 
-export interface PlatformSection extends Readonly<Omit<PlatformDocument, MaybeGiven>> {
-  readonly baseUrl: string;
-  readonly timeZone: string;
-  readonly merchant: SettingsMerchant | null;
-  readonly rateLimitPerS: number | null;
-  readonly agentToken: string | null;
-  /** The agent's own number. sp1101 sends it if the application names none (docs/platform.md 5). */
-  readonly referralChannel: string | null;
-  /** How requests are signed. Null where no header has a signature. */
-  readonly signing: { readonly template: string; readonly key: string } | null;
-}
-
-/**
- * Codes listed in an appendix that the document does not include (docs/platform.md 2.3, 2.4). Null accepts any text
- * that resembles a code.
- */
-export type CodeLists = PlatformDocument['codeLists'];
-
-/** Where alerts are sent. */
-export interface AlertSettings {
-  readonly webhooks: readonly Webhook[];
-  /** Signs what `json` webhooks get. Null only if there is none. */
-  readonly secret: string | null;
-  /** Null if no mail is sent. */
-  readonly mail: {
-    readonly to: readonly string[];
-    readonly from: string;
-    /** `smtp://` or `smtps://`, with user and password if the server asks for them. */
-    readonly smtpUrl: string;
-  } | null;
-  /** Requested after each successful nightly run; null if none. */
-  readonly pingUrl: string | null;
-}
-
-/** Statements by mail: who gets which, and how they are sent. */
-export interface StatementMailSettings {
-  readonly recipients: readonly MailedStatements[];
-  readonly from: string;
-  /** As that of alerts. */
-  readonly smtpUrl: string;
-}
-
-/** Who may log in at the pages, and how. */
-export interface AccessSettings {
-  /** Passwords by name. */
-  readonly users: ReadonlyMap<string, PasswordHash>;
-  /** By name, by `group:NAME`, and `*` for everybody who logged in. */
-  readonly roles: ReadonlyMap<string, Grant>;
-  /** A header with the name of the person, believed from these addresses and networks alone. Null if none is. */
-  readonly proxy: { readonly header: string; readonly from: readonly string[] } | null;
-  /** An OpenID Connect provider. Null if there is none. */
-  readonly oidc: {
-    readonly issuer: string;
-    readonly clientId: string;
-    readonly clientSecret: string;
-    /** The claim with the person's name; an `email` counts only if the provider has verified it. */
-    readonly nameClaim: string;
-    readonly groupsClaim: string;
-  } | null;
-  /** The address at which people open the pages, without a slash at the end. Never null with `oidc`. */
-  readonly pagesUrl: string | null;
-  /** How long a login lasts. */
-  readonly sessionHours: number;
-  /** How long a login lasts that is not used. */
-  readonly idleMinutes: number;
-}
-
-export type LogLevel = Settings['logLevel'];
-
-/** Rules for files that are submitted to the platform. They do not need its address. */
-export type FileRules = Pick<
-  PlatformSection,
-  'walletMethods' | 'codeLists' | 'filePaths' | 'images' | 'referralChannel'
->;
-
-/** Settings of the section `daybook` that are taken as they were given. */
-export const AS_GIVEN = [
-  ...(['settleDelayS', 'merchantsAtOnce', 'resweepDays', 'resweepDaysMax', 'lateSweepDays'] as const),
-  ...(['clockToleranceS', 'checks', 'secretKeys', 'statementFormats', 'workers', 'listen'] as const),
-  ...([
-    'cookieKeys',
-    'referenceCountries',
-    'allowInsecure',
-    'metricsMerchants',
-    'trustedProxies',
-    'logLevel',
-  ] as const),
-  ...(['closeApproval', 'bankCurrencies'] as const),
-];
-
-export interface Settings extends Readonly<Pick<SettingsDocument['daybook'], (typeof AS_GIVEN)[number]>> {
+export interface Settings
+  extends
+    Omit<DaybookRead, OfDaybook>,
+    Pick<Read<typeof STORE>, 'secretKeys' | 'cookieKeys'>,
+    AskedOfPlugins {
   readonly platform: PlatformSection;
-  readonly fileRules: FileRules;
+  /** Rules for files that are submitted to the platform. They do not need its address. */
+  readonly fileRules: { readonly filePaths: string; readonly referralChannel: string | null };
   /** Minor units of currency codes that are in use but not in ISO 4217. */
   readonly currencies: Readonly<Record<string, number>>;
   /** An instant to use as the current time, in a rehearsal or test. Null means the clock. */
@@ -135,25 +52,46 @@ export interface Settings extends Readonly<Pick<SettingsDocument['daybook'], (ty
   /** What signs manifests. Null means that they are not signed. */
   readonly signingKey: SigningKey | null;
   readonly schedule: Schedule;
-  /**
-   * The address at which the platform reaches `serve`, without a slash at the end. Null if the platform gets no
-   * address.
-   */
+  /** The address at which the platform reaches `serve`, without a slash at the end. Null if the platform gets no address. */
   readonly publicUrl: string | null;
-  /** The address `serve` shows pages at. Null if it shows none. */
-  readonly pagesListen: ListenAddress | null;
-  /**
-   * Where `/healthz`, `/readyz` and `/metrics` are. Null: `serve` answers the first two where it listens, others nothing.
-   */
+  /** Where `/healthz`, `/readyz` and `/metrics` are. Null: `serve` answers the first two where it listens, others nothing. */
   readonly healthListen: ListenAddress | null;
-  readonly access: AccessSettings;
-  readonly alerts: AlertSettings;
-  readonly books: Readonly<SettingsDocument['books']>;
-  /** Null if no statement is mailed. */
-  readonly statementMail: StatementMailSettings | null;
 }
 
 /** Settings for commands that do not need the platform. It is null if its address or time zone is not given. */
 export type SettingsWithoutPlatform = Omit<Settings, 'platform'> & {
   readonly platform: PlatformSection | null;
 };
+
+/** The settings of the core. */
+export function coreSettings(given: Given, cwd: string): Omit<SettingsWithoutPlatform, keyof AskedOfPlugins> {
+  const { now = null, currencies, signingKey = null, publicUrl = null, ...rest } = read(DAYBOOK, given);
+  const { healthListen = null, scheduleNightly, scheduleResweep, scheduleZone, ...asRead } = rest;
+  const platform = read(PLATFORM, given);
+  const { url: databaseUrl = null, poolSize: connectionsMax, secretKeys, cookieKeys } = read(STORE, given);
+  const { url: statementsUrl, forcePathStyle: s3ForcePathStyle = null } = read(OBJECTS, given);
+  const dataDir = resolve(cwd, rest.dataDir);
+  return {
+    ...asRead,
+    ...{ signingKey, publicUrl, healthListen, dataDir, nowMs: now },
+    platform: platformOf(platform),
+    fileRules: { filePaths: platform.filePaths, referralChannel: platform.referralChannel ?? null },
+    currencies: { CNH: 2, ...currencies },
+    ...{ databaseUrl, connectionsMax, secretKeys, cookieKeys, s3ForcePathStyle },
+    statementsUrl: statementsUrl ?? pathToFileURL(resolve(dataDir, 'statements')).href,
+    schedule: {
+      ...timesOfPlugins(given),
+      ...{ nightly: scheduleNightly, resweep: scheduleResweep },
+      zone: scheduleZone ?? platform.timeZone ?? 'UTC',
+    },
+  };
+}
+
+/** The times of jobs, by job. */
+function timesOfPlugins(given: Given): Readonly<Record<string, string | null>> {
+  const prefix = 'DAYBOOK_SCHEDULE_';
+  const times = Object.entries(given).filter(([name]) => name.startsWith(prefix) && !(name in DAYBOOK));
+  return Object.fromEntries(
+    times.map(([name, when]) => [placeOf(name.replace('SCHEDULE_', '')).key, when as string | null]),
+  );
+}

@@ -7,7 +7,7 @@ import type * as Yaml from 'yaml';
 import { chmodText, isTooOpen, modeText } from '../host/files.ts';
 import { BOOK_CONNECTION } from '../ledger/own-books.ts';
 import { didYouMean, type SettingsProblem } from './problem.ts';
-import { type RawSettings, SETTING_PLACES, type SettingPlace } from './schema.ts';
+import { placeOf, type Declared, type SettingsGroup } from './setting.ts';
 
 /** Loaded where there is a file to read. */
 const loadYaml = (): typeof Yaml => createRequire(import.meta.url)('yaml') as typeof Yaml;
@@ -19,8 +19,8 @@ export interface SettingsSource {
   readonly modeOf?: (path: string) => number;
   /** Whether a package is installed, for settings that need one of their own. Without this function nothing is checked. */
   readonly isInstalled?: (name: string) => boolean;
-  /** The names of the plugins that there are, for settings that ask for one; by default those of this program. */
-  readonly plugins?: readonly string[];
+  /** The settings of plugins; by default those of this program's. */
+  readonly groups?: readonly SettingsGroup[];
   /** The config file; by default the one that `DAYBOOK_CONFIG` names, if any. */
   readonly configPath?: string | undefined;
   /** The folder from which a relative data directory starts; by default the process's working directory. */
@@ -30,6 +30,9 @@ export interface SettingsSource {
   /** Environment variables that resemble settings and are not, such as the one that `--token-env` names. */
   readonly otherNames?: readonly string[];
 }
+
+/** What was given, by the setting's name, and how the user named it: a variable, or a key in the file. */
+export type RawSettings = Map<string, { readonly value: unknown; readonly from: string }>;
 
 /** A header value with fewer characters than this next to its placeholders is a word like `Bearer`, not a secret. */
 const HEADER_SECRET_CHARACTERS_MIN = 8;
@@ -41,10 +44,11 @@ type Mapping = Record<string, unknown>;
 const isMapping = (value: unknown): value is Mapping =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Adds the settings in the file at `path` to `raw`. Unknown keys are included, so that the schema refuses them. */
+/** Adds the settings in the file at `path` to `raw`. Returns what is wrong with the file, and keys that are no setting. */
 export function readConfigFile(
   path: string,
   { readFile, modeOf }: SettingsSource,
+  declared: Declared,
   raw: RawSettings,
 ): SettingsProblem[] {
   const wrong = (problem: string, key = path): SettingsProblem => ({ key, problem, example: EXAMPLE_FILE });
@@ -70,26 +74,46 @@ export function readConfigFile(
   }
   if (content === null) return [];
   if (!isMapping(content)) return [wrong('must be a mapping of sections')];
+  const names = new Map(Object.keys(declared).map((name) => [pathOf(name), name]));
+  const sections = [...new Set(Object.keys(declared).map((name) => placeOf(name).section))];
   const problems: SettingsProblem[] = [];
   for (const [section, values] of Object.entries(content)) {
     if (values === null) continue;
-    if (!isMapping(values)) {
-      problems.push(wrong('must be a mapping', `${section} in ${path}`));
-      continue;
-    }
-    raw.sections[section] = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null));
-    for (const place of SETTING_PLACES) {
-      if (place.section !== section || !(place.key in values)) continue;
-      raw.sources.set(place, `${section}.${place.key} in ${path}`);
-    }
+    if (!isMapping(values)) problems.push(wrong('must be a mapping', `${section} in ${path}`));
+    else if (!sections.includes(section)) problems.push(unknownKey(section, sections));
+    else
+      for (const [key, value] of Object.entries(values)) {
+        const name = names.get(`${section}.${key}`);
+        if (value === null) continue;
+        if (name === undefined) problems.push(unknownKey(key, keysOf(section, declared), section));
+        else raw.set(name, { value, from: `${section}.${key} in ${path}` });
+      }
   }
-  if (modeOf !== undefined) problems.push(...openProblems(path, modeOf(path), content));
+  if (modeOf !== undefined) problems.push(...openProblems(path, modeOf(path), declared, raw));
   return problems;
 }
 
+const pathOf = (name: string): string => Object.values(placeOf(name)).join('.');
+
+const keysOf = (section: string, declared: Declared): string[] =>
+  Object.keys(declared).flatMap((name) => (placeOf(name).section === section ? [placeOf(name).key] : []));
+
+function unknownKey(key: string, known: readonly string[], section?: string): SettingsProblem {
+  const meant = didYouMean(key, known);
+  return {
+    key: section === undefined ? key : `${section}.${key}`,
+    problem: noSetting(meant),
+    example: meant ?? `one of ${known.join(', ')}`,
+  };
+}
+
+const noSetting = (meant: string | null): string =>
+  `is no setting${meant === null ? '' : `; did you mean ${meant}?`}`;
+
 /** The problem of a file that holds secrets and that others may read. */
-function openProblems(path: string, mode: number, content: Mapping): SettingsProblem[] {
-  if (!isTooOpen(mode, 'group') || !SETTING_PLACES.some((place) => holdsSecret(place, content))) return [];
+function openProblems(path: string, mode: number, declared: Declared, raw: RawSettings): SettingsProblem[] {
+  const holds = [...raw].some(([name, { value }]) => declared[name]!.secret && isSecret(name, value));
+  if (!isTooOpen(mode, 'group') || !holds) return [];
   const problem = `holds secrets, and others may open it (mode ${modeText(mode)})`;
   return [{ key: path, problem, example: chmodText(path, 'group').replace(' -R', '') }];
 }
@@ -106,11 +130,8 @@ function openSecretProblem(name: string, path: string, mode: number): SettingsPr
   return { key: name, problem, example: chmodText(path, 'group').replace(' -R', '') };
 }
 
-/** Whether the file has a secret in this setting: in a URL its password, in headers a text that is no placeholder. */
-function holdsSecret({ section, key, secret }: SettingPlace, content: Mapping): boolean {
-  const values = content[section];
-  const value = isMapping(values) ? (values[key] ?? null) : null;
-  if (!secret || value === null) return false;
+/** Whether the value of a setting is a secret: in a URL its password, in headers a text that is no placeholder. */
+function isSecret(name: string, value: unknown): boolean {
   if (isMapping(value)) {
     return Object.values(value).some(
       (text) =>
@@ -119,7 +140,7 @@ function holdsSecret({ section, key, secret }: SettingPlace, content: Mapping): 
           .trim().length >= HEADER_SECRET_CHARACTERS_MIN,
     );
   }
-  if (section !== 'database' || typeof value !== 'string') return true;
+  if (name !== 'DATABASE_URL' || typeof value !== 'string') return true;
   return /:\/\/[^/@]*:[^/@]+@|[?&]password=/.test(value);
 }
 
@@ -135,72 +156,56 @@ const CONFIG_NAME = 'DAYBOOK_CONFIG';
  * Adds the settings in the environment to `raw`; they win over those already there. Returns variables that are no
  * setting.
  */
-export function readEnvironment(source: SettingsSource, raw: RawSettings): SettingsProblem[] {
+export function readEnvironment(
+  source: SettingsSource,
+  declared: Declared,
+  raw: RawSettings,
+): SettingsProblem[] {
   const { env, otherNames = [] } = source;
   const problems: SettingsProblem[] = [];
-  for (const place of SETTING_PLACES) {
-    const given = givenFor(place, source);
+  const known: string[] = [];
+  for (const [name, { secret }] of Object.entries(declared)) {
+    known.push(name, ...(secret ? [`${name}_FILE`] : []));
+    const given = givenFor(name, secret, source);
     if (given === null) continue;
-    if ('problem' in given) {
-      problems.push(given);
-      continue;
-    }
-    (raw.sections[place.section] ??= {})[place.key] = given.value;
-    raw.sources.set(place, given.name);
+    if ('problem' in given) problems.push(given);
+    else raw.set(name, given);
   }
-  const names = SETTING_PLACES.flatMap((place) =>
-    place.secret ? [place.environmentName, fileNameOf(place)] : [place.environmentName],
-  );
-  const known = [...names, CONFIG_NAME];
+  known.push(CONFIG_NAME);
   const isOther = (name: string): boolean => otherNames.includes(name) || BOOK_CONNECTION.test(name);
   const unknown = Object.keys(env)
     .filter((name) => OUR_PREFIX.test(name) && !known.includes(name) && !isOther(name))
     .map((name) => {
       const meant = didYouMean(name, known);
-      return {
-        key: name,
-        problem: `is no setting${meant === null ? '' : `; did you mean ${meant}?`}`,
-        example: meant ?? 'config/daybook.example.yaml lists them all',
-      };
+      const example = meant ?? 'config/daybook.example.yaml lists them all';
+      return { key: name, problem: noSetting(meant), example };
     });
   return [...problems, ...unknown];
 }
 
-/** The variable that names a file with the secret in it, as Docker and Kubernetes mount them. */
-const fileNameOf = ({ environmentName }: SettingPlace): string => `${environmentName}_FILE`;
-
-interface Given {
-  /** The variable that it came from. */
-  readonly name: string;
-  readonly value: string;
-}
-
 /**
- * The value of a setting in the environment: the variable's own, or for a secret the text of a file; both are an
- * error.
+ * The value of a setting in the environment: the variable's own, or for a secret the text of the file that another variable names, as
+ * Docker and Kubernetes mount them; both are an error.
  */
 function givenFor(
-  place: SettingPlace,
+  name: string,
+  secret: boolean,
   { env, readFile, modeOf }: SettingsSource,
-): Given | SettingsProblem | null {
-  const value = env[place.environmentName] ?? '';
-  const name = fileNameOf(place);
-  const path = place.secret ? (env[name] ?? '') : '';
-  if (path === '') return value === '' ? null : { name: place.environmentName, value };
-  const example = `${name}=/run/secrets/${place.environmentName.toLowerCase()}`;
+): { readonly value: string; readonly from: string } | SettingsProblem | null {
+  const value = env[name] ?? '';
+  const fileName = `${name}_FILE`;
+  const path = secret ? (env[fileName] ?? '') : '';
+  if (path === '') return value === '' ? null : { value, from: name };
+  const example = `${fileName}=/run/secrets/${name.toLowerCase()}`;
   if (value !== '')
-    return {
-      key: name,
-      problem: `is given as well as ${place.environmentName}; keep one of the two`,
-      example,
-    };
+    return { key: fileName, problem: `is given as well as ${name}; keep one of the two`, example };
   try {
     // A file usually ends with a line end that is not part of the secret.
     const text = readFile(path).replace(/(?:\r?\n)+$/, '');
-    if (text === '') return { key: name, problem: 'names an empty file', example };
-    const open = modeOf === undefined ? null : openSecretProblem(name, path, modeOf(path));
-    return open ?? { name, value: text };
+    if (text === '') return { key: fileName, problem: 'names an empty file', example };
+    const open = modeOf === undefined ? null : openSecretProblem(fileName, path, modeOf(path));
+    return open ?? { value: text, from: fileName };
   } catch (error) {
-    return { key: name, problem: `names a file that cannot be read (${codeOf(error)})`, example };
+    return { key: fileName, problem: `names a file that cannot be read (${codeOf(error)})`, example };
   }
 }

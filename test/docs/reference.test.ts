@@ -6,7 +6,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { referencePages } from '../../scripts/reference-pages.ts';
 import { commandsPage } from '../../scripts/reference/commands.ts';
 import { fieldsOf, withMeanings } from '../../scripts/reference/files.ts';
-import { commentsOf } from '../../scripts/reference/settings.ts';
 import { relationsOf, tablesPage } from '../../scripts/reference/tables.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { freshDatabase } from '../support/database.ts';
@@ -92,17 +91,6 @@ test('a command’s arguments, options and help are shown, without the options t
     '| argument | what it is |\n| --- | --- |\n| `<batchNo>` | its number |',
     '| option | what it does |\n| --- | --- |\n| `--merchant <no>` | only this\\|that merchant |',
     '```text\nExample:\n  daybook entries find B1\n```',
-  ]);
-});
-
-test('a setting is described by the comment above it', () => {
-  const comments = commentsOf(
-    'platform:\n  # The one.\n  # And more.\n  a: 1\n  #   inside: 1\n  b: 2\ndaybook:\n  # Other\n  a: 3\n',
-  );
-  expect([...comments]).toEqual([
-    ['platform.a', 'The one. And more.'],
-    ['platform.b', ''],
-    ['daybook.a', 'Other'],
   ]);
 });
 

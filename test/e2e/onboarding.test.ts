@@ -17,6 +17,8 @@ import { executeReferenceRun, referenceWork } from '../../src/plugins/reference/
 import { executeRun } from '../../src/run/run.ts';
 import type { ScenarioInput } from '../../src/plugins/sandbox/scenario.ts';
 import { createSandbox, type Sandbox } from '../../src/plugins/sandbox/server.ts';
+import { beneficiarySettings } from '../../src/plugins/beneficiaries/settings.ts';
+import { onboardingSettings } from '../../src/plugins/onboarding/settings.ts';
 import { loadSettings } from '../../src/settings/load.ts';
 import { applicationById } from '../../src/plugins/onboarding/stored.ts';
 import { listBeneficiaries } from '../../src/plugins/beneficiaries/stored.ts';
@@ -122,6 +124,7 @@ let orders = 0;
 
 function submit({ app }: Stage, publicUrl: string, file: object = application()) {
   const { platform, secretKeys } = app.settings;
+  const { codeLists } = onboardingSettings.of(app.settings);
   return submitApplication(
     { file, replaces: null },
     {
@@ -129,7 +132,7 @@ function submit({ app }: Stage, publicUrl: string, file: object = application())
       client: createApplicationClient(app.transport),
       secretKeys,
       rules: {
-        codeLists: platform.codeLists,
+        codeLists,
         filePaths: platform.filePaths,
         isLocalFile: existsSync,
         today: '2026-03-06',
@@ -146,7 +149,8 @@ function submit({ app }: Stage, publicUrl: string, file: object = application())
 }
 
 async function register({ app }: Stage, publicUrl: string, file: object = ENTERPRISE) {
-  const { walletMethods, filePaths, images } = app.settings.platform;
+  const { filePaths } = app.settings.platform;
+  const { walletMethods, images } = beneficiarySettings.of(app.settings);
   const { db } = app.database;
   const registration = await prepareRegistration(db, file, {
     walletMethods,

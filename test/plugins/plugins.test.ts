@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { relationsOf } from '../../scripts/reference/tables.ts';
 import { PLUGINS } from '../../src/main.ts';
 import type { Plugin } from '../../src/plugin.ts';
-import { SETTING_PLACES } from '../../src/settings/schema.ts';
+import { CORE } from '../../src/settings/core.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { freshDatabase } from '../support/database.ts';
 
@@ -15,6 +15,15 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
+const SETTINGS = new Map(
+  await Promise.all(
+    PLUGINS.map(
+      async ({ name, settings }) => [name, Object.keys((await settings?.())?.declared ?? {})] as const,
+    ),
+  ),
+);
+const settingsOf = ({ name }: Plugin) => SETTINGS.get(name);
+
 /** Everything of one kind that plugins name, with the plugin. */
 const named = (namesOf: (plugin: Plugin) => readonly string[] | undefined) =>
   PLUGINS.flatMap((plugin) => (namesOf(plugin) ?? []).map((name) => ({ name, plugin: plugin.name })));
@@ -22,7 +31,7 @@ const named = (namesOf: (plugin: Plugin) => readonly string[] | undefined) =>
 describe('a name is of one plugin', () => {
   test.each<[string, (plugin: Plugin) => readonly string[] | undefined]>([
     ['plugin', ({ name }) => [name]],
-    ['setting', ({ settings }) => settings],
+    ['setting', settingsOf],
     ['table', ({ tables }) => tables],
     ['role', ({ roles }) => roles],
     ['command', ({ commands }) => commands?.map(({ usage }) => usage.replace(/ .*/, ''))],
@@ -34,10 +43,12 @@ describe('a name is of one plugin', () => {
   });
 });
 
-test('settings, tables and roles exist', async () => {
-  const settings = new Set(SETTING_PLACES.map(({ environmentName }) => environmentName));
+test('no setting of a plugin is declared by the core as well', () => {
+  expect(named(settingsOf).filter(({ name }) => name in CORE)).toEqual([]);
+});
+
+test('tables and roles exist', async () => {
   const tables = new Set((await relationsOf(database.db)).map(({ name }) => name));
-  expect(named((one) => one.settings).filter(({ name }) => !settings.has(name))).toEqual([]);
   expect(named((one) => one.tables).filter(({ name }) => !tables.has(name))).toEqual([]);
   expect(named((one) => one.roles).filter(({ name }) => !existsSync(`sql/roles/${name}`))).toEqual([]);
 });

@@ -5,10 +5,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { parseAllDocuments } from 'yaml';
 import { isLoopback } from '../../src/host/addresses.ts';
 import { openAccess } from '../../src/plugins/pages/access/open.ts';
+import { pagesSettings } from '../../src/plugins/pages/settings.ts';
 import { createCompleteProgram } from '../../src/cli/program.ts';
-import { loadSettings } from '../../src/settings/load.ts';
+import { ALL_SETTINGS, loadSettings } from '../../src/settings/load.ts';
 import type { Settings } from '../../src/settings/settings.ts';
-import { SETTING_PLACES } from '../../src/settings/schema.ts';
 
 export const deployed = (path: string): string =>
   readFileSync(new URL(`../../deploy/${path}`, import.meta.url), 'utf8');
@@ -27,8 +27,7 @@ export const documentsOf = (path: string): unknown[] =>
 
 /** Variables that daybook and the AWS SDK in it read. */
 const KNOWN = new Set([
-  ...SETTING_PLACES.map(({ environmentName }) => environmentName),
-  ...SETTING_PLACES.filter(({ secret }) => secret).map(({ environmentName }) => `${environmentName}_FILE`),
+  ...Object.entries(ALL_SETTINGS).flatMap(([name, { secret }]) => (secret ? [name, `${name}_FILE`] : [name])),
   ...['DAYBOOK_CONFIG', 'NODE_ENV', 'AWS_REGION', 'AWS_ENDPOINT_URL_S3', 'AWS_SHARED_CREDENTIALS_FILE'],
 ]);
 
@@ -112,6 +111,6 @@ export const knownBy = (login: string, env: Readonly<Record<string, string>>): s
 export function peopleOfPages(settings: Settings): unknown {
   const pagesListen = settings.pagesListen!;
   const unused = { db: null as never, now: () => new Date(0), random: randomBytes };
-  const { canLogOut } = openAccess({ settings, pagesListen, ...unused });
+  const { canLogOut } = openAccess({ settings: pagesSettings.of(settings), pagesListen, ...unused });
   return { canLogOut, roles: Object.fromEntries(settings.access.roles), port: pagesListen.port };
 }

@@ -5,6 +5,7 @@ import { sql } from 'kysely';
 import { afterEach, describe, expect, test } from 'vitest';
 import { openObjectStore } from '../../src/objects/open.ts';
 import { examine, examinedExitCode, finding, type Finding, type Patient } from '../../src/run/doctor.ts';
+import type { AlertSettings } from '../../src/plugins/alerts/settings.ts';
 import type { Settings } from '../../src/settings/settings.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import { DatabaseUnreachable } from '../../src/store/engine/errors.ts';
@@ -64,7 +65,7 @@ describe('doctor', () => {
 
   test('names the receivers of alerts without their addresses', async () => {
     stage = await openStage();
-    const alerts: Settings['alerts'] = {
+    const alerts: AlertSettings = {
       webhooks: [{ kind: 'json', url: 'https://alerts.example/secret-path' }],
       secret: 'made-up-secret',
       mail: null,

@@ -1,10 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { SUCCESS_CODES } from '../../src/ledger/success-codes.ts';
 import { SettingsInvalid } from '../../src/settings/problem.ts';
-import { loadSettings } from '../../src/settings/load.ts';
-import { SETTING_PLACES } from '../../src/settings/schema.ts';
+import { alertSettings } from '../../src/plugins/alerts/settings.ts';
+import { mailSettings } from '../../src/plugins/mail/settings.ts';
+import { ALL_SETTINGS, loadSettings } from '../../src/settings/load.ts';
+import { placeOf, setting, settingsGroup } from '../../src/settings/setting.ts';
 import type { SettingsSource } from '../../src/settings/sources.ts';
 
 const TOKEN = 'tok-3f9b1c-very-secret';
@@ -16,8 +19,8 @@ const noFile = (path: string): string => {
 };
 const LEAST = { PLATFORM_BASE_URL: 'https://platform.example/', PLATFORM_TIME_ZONE: 'Asia/Shanghai' };
 
-const load = (env: Record<string, string>, more: Partial<SettingsSource> = {}) =>
-  loadSettings({ env, readFile: noFile, cwd: '/srv/books', plugins: ['alerts', 'mail', 'queue'], ...more });
+const load = (env: Record<string, string>, more: Partial<Omit<SettingsSource, 'needs'>> = {}) =>
+  mailSettings.of(alertSettings.of(loadSettings({ env, readFile: noFile, cwd: '/srv/books', ...more })));
 const loadYaml = (yaml: string, env: Record<string, string> = {}) =>
   load(env, { configPath: 'books.yaml', readFile: () => yaml });
 const refusal = (act: () => unknown): SettingsInvalid => {
@@ -51,18 +54,12 @@ describe('settings that are accepted', () => {
         agentToken: null,
         referralChannel: null,
         signing: null,
-        walletMethods: [],
-        codeLists: { sourceFunds: null, paymentPurpose: null, customerIdentity: null, natures: null },
         filePaths: expect.any(String) as string,
-        images: ['path', 'base64', 'dataUrl', 'url'],
       },
-      fileRules: {
-        walletMethods: [],
-        codeLists: { sourceFunds: null, paymentPurpose: null, customerIdentity: null, natures: null },
-        filePaths: expect.any(String) as string,
-        images: ['path', 'base64', 'dataUrl', 'url'],
-        referralChannel: null,
-      },
+      fileRules: { filePaths: expect.any(String) as string, referralChannel: null },
+      walletMethods: [],
+      codeLists: { sourceFunds: null, paymentPurpose: null, customerIdentity: null, natures: null },
+      images: ['path', 'base64', 'dataUrl', 'url'],
       currencies: { CNH: 2 },
       bankCurrencies: {},
       settleDelayS: 300,
@@ -216,18 +213,12 @@ describe('settings that are accepted', () => {
         agentToken: `agent-${TOKEN}`,
         referralChannel: 'A0001',
         signing: { template: '{timestampS}{body}', key: 'a signature key' },
-        walletMethods: ['WALLET_A', 'WALLET_B'],
-        codeLists: { sourceFunds: ['01', '02'], paymentPurpose: null, customerIdentity: null, natures: null },
         filePaths: '^(?:/upload/.+)$',
-        images: ['base64'],
       },
-      fileRules: {
-        walletMethods: ['WALLET_A', 'WALLET_B'],
-        codeLists: { sourceFunds: ['01', '02'], paymentPurpose: null, customerIdentity: null, natures: null },
-        filePaths: '^(?:/upload/.+)$',
-        images: ['base64'],
-        referralChannel: 'A0001',
-      },
+      fileRules: { filePaths: '^(?:/upload/.+)$', referralChannel: 'A0001' },
+      walletMethods: ['WALLET_A', 'WALLET_B'],
+      codeLists: { sourceFunds: ['01', '02'], paymentPurpose: null, customerIdentity: null, natures: null },
+      images: ['base64'],
       currencies: { CNH: 2, XBT: 6 },
       bankCurrencies: { CNH: 'CNY' },
       settleDelayS: 0,
@@ -335,17 +326,20 @@ daybook:
   });
 
   test('a command that needs no platform runs without one, and still refuses a bad one', () => {
-    expect(load({}, { needs: [] }).platform).toBeNull();
+    expect(loadSettings({ env: {}, readFile: noFile, needs: [] }).platform).toBeNull();
     expect(loadSettings({ env: LEAST, readFile: noFile, needs: [] }).platform?.timeZone).toBe(
       'Asia/Shanghai',
     );
-    expect(refusal(() => load({ PLATFORM_TIME_ZONE: 'Mars/Base' }, { needs: [] })).problems).toHaveLength(1);
+    const wrong = { env: { PLATFORM_TIME_ZONE: 'Mars/Base' }, readFile: noFile, needs: [] } as const;
+    expect(refusal(() => loadSettings(wrong)).problems).toHaveLength(1);
   });
 
   test('the annotated example is accepted and names every setting', () => {
     const example = readFileSync('config/daybook.example.yaml', 'utf8');
     expect(loadYaml(example).platform.baseUrl).toBe('https://platform.example');
-    for (const { section, key } of SETTING_PLACES) {
+    for (const [name, { about }] of Object.entries(ALL_SETTINGS)) {
+      const { section, key } = placeOf(name);
+      expect(about, name).not.toBe('');
       expect(example).toMatch(new RegExp(`^${section}:\\n(?:[ \\n#].*\\n|\\n)*?  ${key}:`, 'm'));
     }
   });
@@ -353,27 +347,6 @@ daybook:
 
 describe('alerts', () => {
   const MAIL = { DAYBOOK_ALERT_MAIL_TO: 'ops@company.example' };
-
-  test.each([
-    ['DAYBOOK_ALERT_URL', 'https://hooks.slack.com/services/T/B/key'],
-    ['DAYBOOK_ALERT_MAIL_TO', 'ops@company.example'],
-    ['DAYBOOK_PING_URL', 'https://hc-ping.com/your-uuid'],
-  ])('a receiver in %s is refused where no option sends alerts', (key, value) => {
-    const mail = { DAYBOOK_ALERT_MAIL_FROM: 'daybook@company.example', DAYBOOK_SMTP_URL: 'smtp://127.0.0.1' };
-    const env = { ...LEAST, ...mail, [key]: value };
-    expect(load(env).alerts).not.toEqual(load(LEAST).alerts);
-    const { problems, exitCode } = refusal(() => load(env, { plugins: [] }));
-    expect(exitCode).toBe(2);
-    expect(problems).toEqual([
-      {
-        key,
-        problem: expect.stringMatching(
-          /^names a receiver of alerts, .* made without alerts; .* take the setting away$/,
-        ),
-        example: `unset ${key}`,
-      },
-    ]);
-  });
 
   test('in the file are a list; over plain http they go where somebody answers for it', () => {
     const yaml = `
@@ -518,11 +491,7 @@ daybook:
     expect(statementMail!.recipients).toHaveLength(4);
   });
 
-  test('are refused where no option sends them, or no package does', () => {
-    expect(refusal(() => load(mailed(ANNA), { plugins: [] })).problems[0]).toMatchObject({
-      key: 'DAYBOOK_STATEMENT_MAIL',
-      problem: expect.stringContaining('was made without them'),
-    });
+  test('are refused where no package sends them', () => {
     const isInstalled = (name: string): boolean => !['nodemailer', 'pdfkit'].includes(name);
     const { problems } = refusal(() => load(mailed({ ...ANNA, formats: ['pdf'] }), { isInstalled }));
     expect(problems.map(({ key, problem }) => `${key} ${problem}`)).toEqual([
@@ -750,26 +719,51 @@ describe('settings that are refused', () => {
     });
     const missing = ['nodemailer', 'openid-client', 'pg-boss'];
     expect(refusal(() => load(asked, without(missing))).problems).toEqual([
+      { key: 'DAYBOOK_WORKERS', ...problem('the queue of workers', 'pg-boss') },
       { key: 'DAYBOOK_ALERT_MAIL_TO', ...problem('alerts by mail', 'nodemailer') },
       { key: 'DAYBOOK_OIDC_ISSUER', ...problem('a login by OpenID Connect', 'openid-client') },
-      { key: 'DAYBOOK_WORKERS', ...problem('the queue of workers', 'pg-boss') },
     ]);
     expect(load(asked, without([])).workers).toBe('queue');
     // What no setting asks for may be missing.
     expect(load(LEAST, without(missing)).workers).toBe('none');
   });
 
-  test('a queue that this copy of daybook was made without', () => {
-    const asked = { ...LEAST, DATABASE_URL: 'postgres://books.example/daybook', DAYBOOK_WORKERS: 'queue' };
-    expect(refusal(() => load(asked, { plugins: [] })).problems).toEqual([
+  test.each([
+    ['DAYBOOK_ALERT_URL', 'https://hooks.slack.com/services/T/B/key'],
+    ['DAYBOOK_STATEMENT_MAIL', '[]'],
+    ['DAYBOOK_WORKERS', 'queue'],
+    ['DAYBOOK_STATEMENT_FORMATS', 'csv'],
+    ['PLATFORM_WALLET_METHODS', 'A'],
+  ])('%s of a plugin that is not there is no setting', (name, value) => {
+    const { exitCode, problems } = refusal(() => load({ ...LEAST, [name]: value }, { groups: [] }));
+    expect(exitCode).toBe(2);
+    expect(problems).toEqual([
+      { key: name, problem: expect.stringMatching(/^is no setting/), example: expect.any(String) },
+    ]);
+  });
+
+  test('a plugin that is not there has no place in the file, and is not meant by a wrong name', () => {
+    const yaml = 'platform: { baseUrl: https://a.example, timeZone: UTC }\nbooks: { days: 2 }\n';
+    const without = { groups: [], configPath: 'books.yaml', readFile: () => yaml };
+    expect(refusal(() => load({ DAYBOOK_WORKER: 'queue' }, without)).problems).toEqual([
       {
-        key: 'DAYBOOK_WORKERS',
-        problem:
-          'asks for the queue of workers, which this copy of daybook was made without; without it, `daybook schedule` does all the work',
-        example: 'none',
+        key: 'books',
+        problem: 'is no setting',
+        example: 'one of platform, daybook, database, statements, s3',
+      },
+      {
+        key: 'DAYBOOK_WORKER',
+        problem: expect.not.stringContaining('DAYBOOK_WORKERS'),
+        example: expect.any(String),
       },
     ]);
-    expect(load(LEAST, { plugins: [] }).workers).toBe('none');
+    expect(refusal(() => load({ ...LEAST, DAYBOOK_WORKER: 'queue' })).problems).toEqual([
+      {
+        key: 'DAYBOOK_WORKER',
+        problem: 'is no setting; did you mean DAYBOOK_WORKERS?',
+        example: 'DAYBOOK_WORKERS',
+      },
+    ]);
   });
 
   test('unknown keys of the file, at both levels, with the likely right name', () => {
@@ -832,6 +826,46 @@ test('a random key is never taken for a trivial one', () => {
       load({ ...LEAST, DAYBOOK_SECRET_KEYS: `k1:${key.toString('base64')}` }).secretKeys[0]!.key,
     ).toEqual(key);
   }
+});
+
+test('a declaration is all that a setting needs: its key, NAME_FILE, its type, its rules and what is said of it follow', () => {
+  const made = settingsGroup(
+    {
+      DAYBOOK_MADE_UP_KEYS: setting(
+        z
+          .string()
+          .min(4, { error: 'is short' })
+          .transform((text) => text.split('-'))
+          .optional(),
+        'made up',
+        { example: 'ab-cd', secret: true },
+      ),
+    },
+    {
+      value: ({ madeUpKeys = [] }) => ({ made: madeUpKeys }),
+      rules: ({ madeUpKeys = [] }) => ({ 'DAYBOOK_MADE_UP_KEYS has too many': madeUpKeys.length > 2 }),
+    },
+  );
+  const madeOf = (env: Record<string, string>, yaml = '') => {
+    const readFile = (path: string): string => (path === 'keys' ? 'from-file\n' : yaml);
+    const source = { env: { ...LEAST, ...env }, readFile, configPath: 'books.yaml', groups: [made] };
+    return made.of(loadSettings(source)).made satisfies readonly string[];
+  };
+  expect(madeOf({})).toEqual([]);
+  expect(madeOf({ DAYBOOK_MADE_UP_KEYS: 'ab-cd' })).toEqual(['ab', 'cd']);
+  expect(madeOf({}, 'daybook: { madeUpKeys: of-yaml }')).toEqual(['of', 'yaml']);
+  expect(madeOf({ DAYBOOK_MADE_UP_KEYS_FILE: 'keys' }, 'daybook: { madeUpKeys: of-yaml }')).toEqual([
+    'from',
+    'file',
+  ]);
+  const said = (env: Record<string, string>, yaml = '') =>
+    refusal(() => madeOf(env, yaml)).problems.map(({ key, problem }) => `${key} ${problem}`);
+  expect(said({ DAYBOOK_MADE_UP_KEYS: 'xyz' })).toEqual(['DAYBOOK_MADE_UP_KEYS is short']);
+  expect(said({}, 'daybook: { madeUpKeys: xyz }')).toEqual(['daybook.madeUpKeys in books.yaml is short']);
+  expect(said({ DAYBOOK_MADE_UP_KEYS: 'a-b-c' })).toEqual(['DAYBOOK_MADE_UP_KEYS has too many']);
+  expect(said({}, 'daybook: { madeUpKey: of-yaml }')).toEqual([
+    'daybook.madeUpKey is no setting; did you mean madeUpKeys?',
+  ]);
 });
 
 describe('a secret from a file', () => {

@@ -1,8 +1,8 @@
 /** The places that alerts go to, from the settings: webhooks and mail, each tried once in bounded time. */
 import { createHmac } from 'node:crypto';
-import type { SettingsWithoutPlatform, AlertSettings } from '../../settings/settings.ts';
+import type { SettingsWithoutPlatform } from '../../settings/settings.ts';
 import { type Alert, dedupKeyOf, documentOf, headlineOf, linesOf, slackDocument } from './alert.ts';
-import type { Webhook } from '../../settings/values/addresses.ts';
+import { alertSettings, type AlertSettings, type Webhook } from './settings.ts';
 import {
   asSent,
   causeOf,
@@ -25,11 +25,11 @@ export interface Target {
 }
 
 /** All targets, in the order of the settings; none where no alerts are set up. */
-export function targetsOf({
-  alerts: { webhooks, secret, mail },
-  allowInsecure,
-  statementsUrl,
-}: Pick<SettingsWithoutPlatform, 'alerts' | 'allowInsecure' | 'statementsUrl'>): Target[] {
+export function targetsOf(
+  settings: Pick<SettingsWithoutPlatform, 'alerts' | 'allowInsecure' | 'statementsUrl'>,
+): Target[] {
+  const { alerts, allowInsecure, statementsUrl } = alertSettings.of(settings);
+  const { webhooks, secret, mail } = alerts;
   // Known also while the database is away, and the same for all processes that publish to one store.
   const installation = fingerprintOf(statementsUrl);
   const hooks = webhooks.map((webhook, index): Target => ({

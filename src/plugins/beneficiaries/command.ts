@@ -36,6 +36,8 @@ import {
 import { idFlag, referenceFlag, textFlag } from '../../cli/flags.ts';
 import { readInputFile, rulesOf, warningText } from '../../cli/input-file.ts';
 import { line, lines, listTable, type Times } from '../../cli/output/text.ts';
+import type { SettingsWithoutPlatform } from '../../settings/settings.ts';
+import { beneficiarySettings } from './settings.ts';
 
 export function beneficiaryCommand(beneficiary: Command): void {
   addCheck(beneficiary);
@@ -57,7 +59,7 @@ function addCheck(beneficiary: Command): void {
       const file = readInputFile(path);
       return answerWith(settings, self, async ({ db, now }) => {
         const warnings: Problem[] = [];
-        await prepareRegistration(db, file, { ...rulesOf(settings.fileRules, now(), warnings), despite });
+        await prepareRegistration(db, file, { ...registrationRules(settings, now(), warnings), despite });
         return {
           document: { problems: [], warnings },
           text: lines('nothing to correct; it can be registered', ...warnings.map(warningText)),
@@ -88,7 +90,7 @@ function addRegister(beneficiary: Command): void {
         const warnings: Problem[] = [];
         const overruled: string[] = [];
         const registration = await prepareRegistration(app.database.db, file, {
-          ...rulesOf(settings.fileRules, app.now(), warnings),
+          ...registrationRules(settings, app.now(), warnings),
           despite,
           onDespite: (list) => overruled.push(list),
         });
@@ -226,6 +228,12 @@ interface SettleFlags {
   readonly bizFlow?: string;
   readonly note?: string;
 }
+
+/** What a registration is checked by. */
+export const registrationRules = (settings: SettingsWithoutPlatform, now: Date, warnings?: Problem[]) => {
+  const { fileRules, walletMethods, images } = beneficiarySettings.of(settings);
+  return { ...rulesOf(fileRules.filePaths, now, warnings), walletMethods, images };
+};
 
 export const registerDeps = (
   { database: { db }, transport, settings, now }: PlatformApp,

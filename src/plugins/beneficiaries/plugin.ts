@@ -4,7 +4,7 @@ export const beneficiaries: Plugin = {
   name: 'beneficiaries',
   about: 'registration of beneficiaries (sp1401)',
   needs: ['reference'],
-  settings: ['PLATFORM_WALLET_METHODS', 'PLATFORM_IMAGES'],
+  settings: async () => (await import('./settings.ts')).beneficiarySettings,
   tables: ['beneficiary'],
   docs: ['platform.md#44-sp1401-register-a-beneficiary'],
   commands: [

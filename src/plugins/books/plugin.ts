@@ -13,11 +13,7 @@ export const books: Plugin = {
     'book_match_entry',
     'book_day',
   ],
-  settings: [
-    'DAYBOOK_SCHEDULE_BOOKS',
-    ...['BOOKS_RULES', 'BOOKS_DAYS', 'BOOKS_SUM_ENTRIES_MAX', 'BOOKS_TOLERANCES'],
-    ...['BOOKS_APPROVAL_ABOVE', 'BOOKS_CLOSE_NEEDS_MATCH', 'BOOKS_ALERT_DAYS'],
-  ],
+  settings: async () => (await import('./settings.ts')).bookSettings,
   docs: ['books.md'],
   commands: [
     {

@@ -11,7 +11,7 @@ const late = (load: () => Promise<StatementFormat['write']>): StatementFormat['w
 export const formats: Plugin = {
   name: 'formats',
   about: 'statements as XLSX, camt.053, MT940 and PDF, and a month as PDF',
-  settings: ['DAYBOOK_STATEMENT_FORMATS'],
+  settings: async () => (await import('./settings.ts')).formatSettings,
   docs: ['reference/files.md#formats-next-to-the-csv'],
   register: () => {
     addedFormats.add([

@@ -15,8 +15,9 @@ import { counted, lines, LIST_SHOWN_MAX, table, type Times } from '../../cli/out
 import { moneyText } from '../../ledger/money.ts';
 import { EXIT, UsageError } from '../../run/verdict/exit-codes.ts';
 import type { SettingsWithoutPlatform } from '../../settings/settings.ts';
-import { isMailAddress } from '../../settings/values/addresses.ts';
-import { MAILED_FORMATS } from '../../settings/values/statement-mail.ts';
+import { isMailAddress } from '../alerts/settings.ts';
+import { MAILED_FORMATS } from './recipients.ts';
+import { mailSettings } from './settings.ts';
 import { recordAuditEvent } from '../../store/audit.ts';
 import { deliverMails, sentWithin } from './deliver.ts';
 import {
@@ -155,8 +156,9 @@ async function listed(
 /** Null where the settings do not have the address any more. */
 function shownAddress(
   { recipient }: Pick<MailRow, 'recipient'>,
-  { statementMail }: SettingsWithoutPlatform,
+  settings: SettingsWithoutPlatform,
 ): string | null {
+  const { statementMail } = mailSettings.of(settings);
   const known = statementMail?.recipients.find(({ to }) => recipientKey(to) === recipient);
   return known === undefined ? null : masked(known.to);
 }

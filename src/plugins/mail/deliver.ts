@@ -1,6 +1,6 @@
 /** Sends the mails that wait, one after the other, which several processes may do at the same time. */
 import { ExpectedError } from '../../ledger/ending.ts';
-import type { MailedStatements } from '../../settings/values/statement-mail.ts';
+import type { MailedStatements } from './recipients.ts';
 import { isLostOrRolledBack, retry } from '../../store/engine/retry.ts';
 import { waitAfterMs } from '../alerts/deliver.ts';
 import { DIALOGUE_MS_MAX, sendMail, unlessCut, type Mailed, type MailSending } from '../alerts/smtp.ts';

@@ -5,8 +5,9 @@ import { dayOf } from '../../ledger/business-day.ts';
 import { sha256Of } from '../../host/sha256.ts';
 import type { ObjectStore } from '../../objects/object-store.ts';
 import type { MailingApp } from '../../run/statement-mail.ts';
-import type { StatementMailSettings } from '../../settings/settings.ts';
-import type { MailedStatements } from '../../settings/values/statement-mail.ts';
+import { pagesSettings } from '../pages/settings.ts';
+import { mailSettings, type StatementMailSettings } from './settings.ts';
+import type { MailedStatements } from './recipients.ts';
 import { listedMonth, type KnownMonth } from '../../months/month-files.ts';
 import { monthFigures, monthOf } from '../../months/month.ts';
 import type { DB } from '../../store/engine/schema.ts';
@@ -34,14 +35,14 @@ export interface Mailing extends Pick<StatementMailSettings, 'recipients' | 'fro
 
 /** Null where no statement is mailed. */
 export function mailingOf({ database: { db }, objects, now, settings }: MailingApp): Mailing | null {
-  const { statementMail, statementsUrl, access, allowInsecure, platform, schedule, bankCurrencies } =
-    settings;
+  const { statementMail, statementsUrl, allowInsecure, platform, schedule, bankCurrencies } =
+    mailSettings.of(settings);
   if (statementMail === null) return null;
   return {
     ...{ ...statementMail, db, objects, now },
     zone: platform?.timeZone ?? schedule.zone,
     installation: fingerprintOf(statementsUrl),
-    pagesUrl: access.pagesUrl,
+    pagesUrl: pagesSettings.of(settings).access.pagesUrl,
     bankCurrencies,
     mayBeOpen: allowInsecure.includes('alerts'),
   };

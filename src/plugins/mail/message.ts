@@ -6,7 +6,7 @@ import { namesOfAccount, type MerchantNames } from '../../ledger/names.ts';
 import { counted } from '../../ledger/text.ts';
 import { wallSecond } from '../../ledger/wall-time.ts';
 import { firstBytes } from '../../objects/object-store.ts';
-import type { MailedStatements } from '../../settings/values/statement-mail.ts';
+import type { MailedStatements } from './recipients.ts';
 import { accountMonthFile } from '../../months/account-month.ts';
 import { inFormat } from '../../statements/fetch.ts';
 import { formatWith, MONTH_FORMATS, STATEMENT_FORMATS } from '../../statements/formats/all.ts';

@@ -6,7 +6,7 @@ export const mail: Plugin = {
   about: 'statements by mail, to named people, once their days are proven',
   // The server is that of alerts, and links lead to the pages.
   needs: ['alerts', 'pages'],
-  settings: ['DAYBOOK_STATEMENT_MAIL'],
+  settings: async () => (await import('./settings.ts')).mailSettings,
   tables: ['statement_mail'],
   docs: ['operations.md#statements-by-mail'],
   commands: [

@@ -5,6 +5,7 @@ import type { MailingApp, StatementMail } from '../../run/statement-mail.ts';
 import { AT_END_MS_MAX, TRY_AT_END_MS_MAX, whileDelivering } from '../alerts/deliver.ts';
 import { deliverMails } from './deliver.ts';
 import { mailingOf, queueDue, recipientKeys } from './due.ts';
+import { mailSettings } from './settings.ts';
 import { undeliveredMails } from './stored.ts';
 
 /** What is due is searched for in every statement since the first day that is mailed, so not as often as what waits is sent. */
@@ -50,6 +51,8 @@ async function withMailing<Result>(
 export const statementMail: StatementMail = {
   deliverAtEnd,
   withMailing,
-  undelivered: (db, { statementMail: settings }) =>
-    undeliveredMails(db, settings === null ? [] : recipientKeys(settings)),
+  undelivered: (db, settings) => {
+    const { statementMail: mailed } = mailSettings.of(settings);
+    return undeliveredMails(db, mailed === null ? [] : recipientKeys(mailed));
+  },
 };

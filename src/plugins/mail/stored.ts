@@ -8,7 +8,7 @@ import type { DB } from '../../store/engine/schema.ts';
 import { isChosen, ofCurrencies, ofMerchants } from '../../store/account-filter.ts';
 import type { Undelivered } from '../../run/alerts.ts';
 import type { MonthFigures } from '../../ledger/month-figures.ts';
-import type { MailedStatements } from '../../settings/values/statement-mail.ts';
+import type { MailedStatements } from './recipients.ts';
 
 /** A day or month of an account. */
 export interface Period extends Account {

@@ -4,7 +4,6 @@ export const notifications: Plugin = {
   name: 'notifications',
   about: 'results that the platform pushes (sp3101, sp3401): taken in, and processed',
   needs: ['onboarding', 'beneficiaries'],
-  settings: ['DAYBOOK_PUBLIC_URL', 'DAYBOOK_LISTEN'],
   tables: ['notification'],
   roles: ['inbox.sql'],
   docs: ['platform.md#6-events', 'runbook.md#results-do-not-come-in'],

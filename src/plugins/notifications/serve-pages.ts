@@ -23,7 +23,7 @@ export function assertPagesAlone({ pagesListen, access, cookieKeys, secretKeys }
     throw new PagesUnset(
       'DAYBOOK_PAGES_LISTEN is not set, and `serve --pages` shows pages alone: set the address at which people open them, like 127.0.0.1:8090.',
     );
-  const hasLogin = access.users.size > 0 || access.oidc !== null;
+  const hasLogin = (access.users?.size ?? 0) > 0 || access.oidc !== null;
   if (hasLogin && cookieKeys.length + secretKeys.length === 0)
     throw new PagesUnset(
       'DAYBOOK_COOKIE_KEYS is not set, and it signs who is logged in: set it to id:base64 with 32 random bytes, such as ' +

@@ -5,7 +5,7 @@ import type { Plugin } from '../../plugin.ts';
 export const observe: Plugin = {
   name: 'observe',
   about: 'metrics for Prometheus, and traces by OpenTelemetry',
-  settings: ['DAYBOOK_METRICS_MERCHANTS'],
+  settings: async () => (await import('./settings.ts')).observeSettings,
   docs: ['metrics.md', 'runbook.md#metrics-do-not-come-in'],
   commands: [
     {

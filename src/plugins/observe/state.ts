@@ -10,6 +10,7 @@ import { statusesOf, type MerchantStatus } from '../../run/status.ts';
 import type { StateSource } from '../../web/observation.ts';
 import type { DB } from '../../store/engine/schema.ts';
 import { readableParts, type InboxCounts } from '../../store/fleet-counts.ts';
+import { observeSettings } from './settings.ts';
 
 /** A reading is reused for this time. */
 export const STATE_LASTS_MS = 15_000;
@@ -47,7 +48,7 @@ export function stateOf({ settings, db, now }: StateSource): () => Promise<State
     db,
     ledger: platform === null ? null : { settings: { ...settings, platform }, jobs },
     now,
-    withMerchants: settings.metricsMerchants,
+    withMerchants: observeSettings.of(settings).metricsMerchants,
   });
 }
 

@@ -24,9 +24,8 @@ import { listNotifications } from '../notifications/stored.ts';
 import { packageFile } from '../../host/files.ts';
 import { listStatements } from '../../store/statements/statements.ts';
 import type { Serving } from '../notifications/serve.ts';
-import { registerDeps } from '../beneficiaries/command.ts';
+import { registerDeps, registrationRules } from '../beneficiaries/command.ts';
 import { print, stopSignal, type GlobalFlags } from '../../cli/context.ts';
-import { rulesOf } from '../../cli/input-file.ts';
 import { submitDeps } from '../onboarding/command.ts';
 import { counted } from '../../cli/output/text.ts';
 import { SANDBOX_URL, settingsForDemo } from '../sandbox/demo.ts';
@@ -148,7 +147,7 @@ async function register({ app, signal }: Stage, step: Step) {
   const { db } = database;
   const file = parse(readFileSync(BENEFICIARY, 'utf8')) as unknown;
   const merchant = await oneMerchant(app, undefined);
-  const registration = await prepareRegistration(db, file, rulesOf(settings.fileRules, now()));
+  const registration = await prepareRegistration(db, file, registrationRules(settings, now()));
   const { beneficiary } = await registerBeneficiary(registerDeps(app, signal), merchant, registration);
   step(
     `5. Beneficiary (sp1401) from ${relative('.', BENEFICIARY)}\n` +

@@ -24,7 +24,7 @@ import {
   type FilePathRules,
 } from '../../platform/upload-path.ts';
 import { NATURE_PROMPT_CODE } from '../../platform/wire.ts';
-import type { CodeLists } from '../../settings/settings.ts';
+import type { CodeLists } from './settings.ts';
 import { CALLBACK_URL_CHARACTERS_MAX } from '../../store/notify-path.ts';
 import {
   choice,

@@ -34,6 +34,7 @@ import {
 import { referenceFlag } from '../../cli/flags.ts';
 import { readInputFile, rulesOf, warningText } from '../../cli/input-file.ts';
 import { line, lines, listTable, timesOf, type Times } from '../../cli/output/text.ts';
+import { onboardingSettings } from './settings.ts';
 
 const LISTED_MAX = 1_000;
 
@@ -57,7 +58,7 @@ function addCheckCommand(onboard: Command): void {
       const { publicUrl, fileRules } = settings;
       const warnings: Problem[] = [];
       const checked = checkApplication(readInputFile(path), {
-        ...rulesOf(fileRules, now, warnings),
+        ...applicationRules(settings, now, warnings),
         defaults: {
           merOrderNo: newOrderNo(now),
           referralChannel: fileRules.referralChannel,
@@ -122,6 +123,11 @@ function addSubmitCommand(onboard: Command): void {
     });
 }
 
+const applicationRules = (settings: SettingsWithoutPlatform, now: Date, warnings: Problem[]) => {
+  const { fileRules, codeLists } = onboardingSettings.of(settings);
+  return { ...rulesOf(fileRules.filePaths, now, warnings), codeLists };
+};
+
 export const submitDeps = (
   { database: { db }, transport, settings, now }: PlatformApp,
   signal: AbortSignal,
@@ -129,7 +135,7 @@ export const submitDeps = (
 ): SubmitDeps => ({
   client: createApplicationClient(transport),
   ...{ db, now, signal, secretKeys: settings.secretKeys, publicUrl: settings.publicUrl },
-  rules: rulesOf(settings.fileRules, now(), warnings),
+  rules: applicationRules(settings, now(), warnings),
   referralChannel: settings.platform.referralChannel,
   holder: thisHolder(),
   newOrderNo: () => newOrderNo(now()),

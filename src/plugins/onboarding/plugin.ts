@@ -3,7 +3,7 @@ import type { Plugin } from '../../plugin.ts';
 export const onboarding: Plugin = {
   name: 'onboarding',
   about: 'applications for new merchants (sp1101)',
-  settings: ['PLATFORM_CODE_LISTS'],
+  settings: async () => (await import('./settings.ts')).onboardingSettings,
   tables: ['application'],
   docs: ['platform.md#43-sp1101-merchant-access-application'],
   commands: [

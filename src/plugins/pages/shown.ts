@@ -6,6 +6,7 @@ import type { PagesPart, PagesSettings, ShownPages } from '../../web/pages.ts';
 import type { PagesDeps } from './routes/context.ts';
 import { addPages, createPagesServer } from './server.ts';
 import { timesOf } from '../../cli/output/text.ts';
+import { pagesSettings } from './settings.ts';
 
 export const shownPages = (pages: PagesDeps): ShownPages => ({
   createServer: (serving) => createPagesServer({ ...pages, ...serving }),
@@ -26,7 +27,7 @@ export async function pagesShown(
   // Loading what logs people in takes long.
   const { openAccess } = await import('./access/open.ts');
   return {
-    ...openAccess({ settings, pagesListen, db, now, random: randomBytes }),
+    ...openAccess({ settings: pagesSettings.of(settings), pagesListen, db, now, random: randomBytes }),
     ...{ db, objects, settings, now, jobs },
     zone: timesOf(settings).zone,
   };

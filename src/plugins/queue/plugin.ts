@@ -4,7 +4,7 @@ import type { Plugin } from '../../plugin.ts';
 export const queue: Plugin = {
   name: 'queue',
   about: 'workers on many machines, which share the merchants of a run',
-  settings: ['DAYBOOK_WORKERS'],
+  settings: async () => (await import('./settings.ts')).queueSettings,
   docs: ['runbook.md#workers'],
   commands: [
     {

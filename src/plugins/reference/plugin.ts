@@ -3,7 +3,7 @@ import type { Plugin } from '../../plugin.ts';
 export const reference: Plugin = {
   name: 'reference',
   about: 'the platform’s lists (sp2502): banks, payout methods, occupations, natures, purposes',
-  settings: ['DAYBOOK_SCHEDULE_REFERENCE', 'DAYBOOK_REFERENCE_COUNTRIES'],
+  settings: async () => (await import('./settings.ts')).referenceSettings,
   tables: ['reference_list', 'reference_item'],
   docs: ['platform.md#42-sp2502-metadata-lists'],
   commands: [
@@ -17,7 +17,7 @@ export const reference: Plugin = {
     {
       name: 'reference',
       what: 'the platform’s lists: banks and payout methods of the countries in the settings, occupations, natures, purposes',
-      when: (schedule) => schedule.reference,
+      when: ({ reference: times }) => times ?? null,
       // Without credentials of the agent the platform refuses each call.
       isSetUp: ({ platform }) => Object.keys(platform.agentHeaders).length > 0,
       isLedger: false,

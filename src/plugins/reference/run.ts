@@ -7,6 +7,7 @@ import type { DueJob } from '../../run/schedule/due.ts';
 import type { JobReport } from '../../run/schedule/job.ts';
 import { EXIT, mostSevere, type ExitCode } from '../../run/verdict/exit-codes.ts';
 import type { PlatformApp } from '../../run/app.ts';
+import { referenceSettings } from './settings.ts';
 
 export type ReferenceRunReport = ReferenceSyncReport & JobReport;
 
@@ -21,7 +22,7 @@ export const referenceWork = (
 ): ReferenceRun => ({
   db: database.db,
   reader: createReferenceReader(transport),
-  countries: settings.referenceCountries,
+  countries: referenceSettings.of(settings).referenceCountries,
   now,
   signal,
   holder: thisHolder(),

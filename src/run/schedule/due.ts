@@ -3,7 +3,7 @@ import { instantsOf, splitAtTransitions } from '../../ledger/business-day.ts';
 import { cronTimeAfter, cronTimeBefore } from '../../settings/cron.ts';
 import { wallMs, wallSecond, wallTime } from '../../ledger/wall-time.ts';
 import { isGoodEnd } from '../verdict/exit-codes.ts';
-import type { Schedule } from '../../settings/schema.ts';
+import type { Schedule } from '../../settings/settings.ts';
 import type { SlotEnd } from '../../store/runs.ts';
 
 /** A job that ended incomplete is tried again after this time, until its next slot. */

@@ -1,7 +1,6 @@
 /** A scheduled job: its name, when it is due, and what it runs. */
 import { register } from '../../host/slot.ts';
-import type { Settings, SettingsWithoutPlatform } from '../../settings/settings.ts';
-import type { Schedule } from '../../settings/schema.ts';
+import type { Schedule, Settings, SettingsWithoutPlatform } from '../../settings/settings.ts';
 import type { RunDeps } from '../active-run.ts';
 import type { PlatformApp } from '../app.ts';
 import type { ExitCode } from '../verdict/exit-codes.ts';

@@ -1,35 +1,24 @@
-/** Checks lists and mappings in settings: codes, countries, currencies, networks. */
+/** Checks lists and mappings in settings: codes, currencies, networks. */
 import { createCurrencies, CURRENCY_CODE } from '../../ledger/money.ts';
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { isCountryCode } from '../../ledger/countries.ts';
-import { SIGNED_PLACEHOLDERS, TRY_PLACEHOLDERS } from '../../ledger/placeholders.ts';
-import { givenList, jsonText, reading, Wrong } from './scalars.ts';
+import { givenList, jsonText } from './scalars.ts';
 
 const LIST_LENGTH_MAX = 1_000;
 const CODE = /^[^\p{C}\s](?:[^\p{C}]{0,62}[^\p{C}\s])?$/u;
 
 /** A list of words. Gives one problem, however many words are wrong. */
-const listOf = <Word extends string>(isWord: (text: string) => text is Word, error: string) =>
+export const listOf = <Word extends string>(isWord: (text: string) => text is Word, error: string) =>
   z
     .array(z.unknown(), { error })
     .max(LIST_LENGTH_MAX, { error: `has more than ${LIST_LENGTH_MAX} elements` })
     .refine((list): list is Word[] => list.every((one) => typeof one === 'string' && isWord(one)), { error })
     .readonly();
 
-const isCode = (text: string): text is string => CODE.test(text);
+export const isCode = (text: string): text is string => CODE.test(text);
 
 export const codes = () =>
   z.preprocess(givenList, listOf(isCode, 'must be a list of codes, 1 to 64 printable characters each'));
-
-export const countries = () =>
-  z.preprocess(
-    givenList,
-    listOf(
-      (text): text is string => isCountryCode(text),
-      'must be a list of ISO 3166-1 alpha-2 country codes, two capitals each',
-    ),
-  );
 
 const wordsAmong = <Word extends string>(words: readonly Word[], error: string) =>
   listOf((text): text is Word => words.some((word) => word === text), error);
@@ -59,14 +48,6 @@ export const networks = () =>
     listOf(isNetwork, 'must be a list of IP addresses or networks, such as 192.0.2.7 or 10.0.0.0/8'),
   );
 
-/** For each field the list of codes it accepts, or null if the document's own list is not known. */
-export const codeLists = <const Field extends string>(fields: readonly Field[]) => {
-  const error = `must map ${fields.join(', ')} to lists of codes, or to null (in the environment: JSON)`;
-  const list = listOf(isCode, error).nullable().default(null);
-  const shape = Object.fromEntries(fields.map((field) => [field, list])) as Record<Field, typeof list>;
-  return z.preprocess(jsonText, z.strictObject(shape, { error }).readonly());
-};
-
 const ISO_4217 = createCurrencies({});
 
 export const currencyUnits = () => {
@@ -93,81 +74,4 @@ export const bankCurrencies = () => {
     .refine((code) => !ISO_4217.isKnown(code), { error });
   const iso = z.string({ error }).refine((code) => ISO_4217.isKnown(code), { error });
   return z.preprocess(jsonText, z.record(own, iso, { error }));
-};
-
-const CURRENCY = /^[A-Z]{3}$/;
-const AMOUNT = /^\d{1,15}(?:\.\d{1,8})?$/;
-
-/** Amounts are text in quotes, so that no digit of them is lost. */
-const ofCurrencies = <Value extends z.ZodType>(of: Value, error: string) =>
-  z
-    .preprocess(jsonText, z.record(z.string({ error }).regex(CURRENCY, { error }), of, { error }))
-    .transform((values) => new Map(Object.entries(values) as [string, z.output<Value>][]));
-
-/** An amount, 0 or more, by currency. */
-export const amountsOfCurrencies = () => {
-  const error = `must map currency codes to amounts in quotes, like {"USD":"10000"} (in the environment: JSON)`;
-  return ofCurrencies(z.string({ error }).regex(AMOUNT, { error }), error);
-};
-
-/** The largest difference, and its type, by currency. */
-export const tolerances = () => {
-  const error = `must map currency codes to max and type, like {"USD":{"max":"0.50","type":"fee"}} (in the environment: JSON)`;
-  const max = z.string({ error }).regex(AMOUNT, { error });
-  const type = z.string({ error }).regex(/^[\p{L}\p{N}][\p{L}\p{N} _-]{0,49}$/u, { error });
-  return ofCurrencies(z.strictObject({ max, type }, { error }), error);
-};
-
-/** Headers that the HTTP client sets itself. */
-const CLIENT_HEADERS = [
-  ...['connection', 'content-length', 'content-type', 'host', 'transfer-encoding', 'upgrade'],
-];
-
-/** The first problem of the header templates. It does not repeat their contents. */
-function headersProblem(
-  headers: Readonly<Record<string, string>>,
-  placeholders: readonly string[],
-): string | null {
-  for (const [index, [name, template]] of Object.entries(headers).entries()) {
-    const which = `header ${index + 1}`;
-    if (!/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/.test(name)) return `has no valid name in ${which}`;
-    if (CLIENT_HEADERS.includes(name.toLowerCase())) return `sets ${name}, which the client sets itself`;
-    if (!/^[\x20-\x7e]*$/.test(template)) return `has more than printable ASCII in the value of ${which}`;
-    const problem = bracesProblem(template, placeholders, ` in ${which}`);
-    if (problem !== null) return problem;
-  }
-  return null;
-}
-
-function bracesProblem(template: string, placeholders: readonly string[], where = ''): string | null {
-  const isKnown = [...template.matchAll(/\{([^{}]*)\}/g)].every(([, name = '']) =>
-    placeholders.includes(name),
-  );
-  const known = placeholders.map((name) => `{${name}}`).join(', ');
-  return isKnown ? null : `has something in braces${where} that is none of ${known}`;
-}
-
-const SIGNED_CHARACTERS_MAX = 4_096;
-
-/** The template of the text that is signed; `\n` in it is a line break. */
-export const signedTemplate = (...own: readonly string[]) =>
-  reading((value) => {
-    if (value.length > SIGNED_CHARACTERS_MAX)
-      throw new Wrong(`has more than ${SIGNED_CHARACTERS_MAX} characters`);
-    const problem = bracesProblem(value, [...own, ...SIGNED_PLACEHOLDERS]);
-    if (problem !== null) throw new Wrong(problem);
-    return value.replaceAll('\\n', '\n');
-  });
-
-/** Texts by header's name, with the given names in braces, or those of one try of a call. */
-export const headerTemplates = (...own: readonly string[]) => {
-  const placeholders = [...own, ...TRY_PLACEHOLDERS];
-  const error = 'must be a mapping of header names to texts (in the environment: JSON)';
-  return z.preprocess(
-    jsonText,
-    z.record(z.string(), z.string({ error }), { error }).superRefine((headers, context) => {
-      const problem = headersProblem(headers, placeholders);
-      if (problem !== null) context.addIssue({ code: 'custom', message: problem });
-    }),
-  );
 };

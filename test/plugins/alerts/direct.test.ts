@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { forgetDirectlySent, sendDirectOnceADay } from '../../../src/plugins/alerts/deliver.ts';
+import type { AlertSettings } from '../../../src/plugins/alerts/settings.ts';
 import { targetsOf } from '../../../src/plugins/alerts/targets.ts';
 import { createFailingTicks } from '../../../src/plugins/alerts/process.ts';
 import type { AlertContent } from '../../../src/run/alerts.ts';
@@ -27,10 +28,13 @@ const CONTENT: AlertContent = {
   ...{ kind: 'failed-night', title: 'daybook could not begin', sentences: ['It was away.'], todo: 'look' },
   ...{ merchants: [], merchantCount: 0, days: [], since: null, runId: null },
 };
+const alertsTo = (url: string): AlertSettings => ({
+  ...{ webhooks: [{ kind: 'json', url }], secret: null, mail: null, pingUrl: null },
+});
 const tell = (hours: number) =>
   sendDirectOnceADay(
     targetsOf({
-      alerts: { webhooks: [{ kind: 'json', url: hook.url }], secret: null, mail: null, pingUrl: null },
+      alerts: alertsTo(hook.url),
       allowInsecure: [],
       statementsUrl: 's3://statements',
     }),

@@ -1,14 +1,17 @@
 /** The rules of docs/platform.md 2.5 and 8. Each has files that it accepts and files that it refuses. */
 import type { RuleContext, StoredReference } from '../../../src/plugins/beneficiaries/rules.ts';
-import { settingsSchema } from '../../../src/settings/schema.ts';
+import { beneficiarySettings } from '../../../src/plugins/beneficiaries/settings.ts';
+import { loadSettings } from '../../../src/settings/load.ts';
 import { ENTERPRISE, INDIVIDUAL, without, type File } from './files.ts';
+
+const SETTINGS = loadSettings({ env: {}, readFile: () => '', needs: [] });
 
 export const NO_REFERENCE: StoredReference = { payoutMethods: null, banks: null };
 const LOCAL_FILE = '/home/desk/contract.pdf';
 export const CONTEXT: RuleContext = {
   walletMethods: ['WALLET_ONE', 'WALLET_TWO'],
-  filePaths: settingsSchema.shape.platform.parse({}).filePaths,
-  images: settingsSchema.shape.platform.parse({}).images,
+  filePaths: SETTINGS.fileRules.filePaths,
+  images: beneficiarySettings.of(SETTINGS).images,
   isLocalFile: (path) => path === LOCAL_FILE,
   reference: NO_REFERENCE,
   today: '2026-03-10',

@@ -1,5 +1,5 @@
 /** Makes valid application files, in which tests spoil one field at a time. */
-import { settingsSchema } from '../../../src/settings/schema.ts';
+import { loadSettings } from '../../../src/settings/load.ts';
 import type { ApplicationRules } from '../../../src/plugins/onboarding/check.ts';
 
 type Change = Readonly<Record<string, unknown>>;
@@ -71,7 +71,7 @@ export const OURS = 'https://daybook.example.com/notify/onboarding/secret';
 
 export const rules = (change: Partial<ApplicationRules> = {}): ApplicationRules => ({
   codeLists: { sourceFunds: null, paymentPurpose: null, customerIdentity: null, natures: null },
-  filePaths: settingsSchema.shape.platform.parse({}).filePaths,
+  filePaths: loadSettings({ env: {}, readFile: () => '', needs: [] }).fileRules.filePaths,
   isLocalFile: () => false,
   today: '2026-03-10',
   defaults: { merOrderNo: 'DB1', referralChannel: null, callbackUrl: OURS, processVersion: null },

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sql } from 'kysely';
 import type { Access, Person } from '../../../src/plugins/pages/access/access.ts';
 import { namedOperators, mayBeOperator } from '../../../src/run/operators.ts';
-import type { AccessSettings } from '../../../src/settings/settings.ts';
+import type { AccessSettings } from '../../../src/plugins/pages/settings.ts';
 import { openPagesStage } from './stage.ts';
 import { FORM_TOKEN, showPages, textOf, type ShownPages } from './support.ts';
 import { daybook, envOf } from '../../cli/daybook.ts';

@@ -7,7 +7,7 @@ import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, describe, expect, it, test } from 'vitest';
 import { createAccess } from '../../../src/plugins/pages/access/open.ts';
 import { openDatabase } from '../../../src/store/engine/connection.ts';
-import type { AccessSettings } from '../../../src/settings/settings.ts';
+import type { AccessSettings } from '../../../src/plugins/pages/settings.ts';
 import { accessSettings, Browser, PASSWORDS, random, SECRET_KEYS, withPasswords } from './access/support.ts';
 import { showPages, textOf, type ShownPages } from './support.ts';
 import { openStage, type Stage } from '../../support/stage.ts';

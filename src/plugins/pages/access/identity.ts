@@ -3,8 +3,9 @@ import { isUtf8 } from 'node:buffer';
 import { scrypt, timingSafeEqual } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { plainAddress, withinOneOf } from '../../../host/addresses.ts';
-import type { AccessSettings } from '../../../settings/settings.ts';
-import { isPersonName, type PasswordHash } from '../../../settings/values/credentials.ts';
+import type { AccessSettings } from '../settings.ts';
+import { isPersonName } from '../../../ledger/people.ts';
+import type { PasswordHash } from './credentials.ts';
 import { EVERYBODY, GROUP, isOwnName } from '../../../run/operators.ts';
 import type { Person } from './access.ts';
 

@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto';
 import rateLimit, { normalizeIP } from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyRequest, FastifyReply } from 'fastify';
-import type { AccessSettings } from '../../../settings/settings.ts';
+import type { AccessSettings } from '../settings.ts';
 import { type Person, AccessRefused } from './access.ts';
 import type { Devices } from './devices.ts';
 import { type PasswordCheck, type Credentials, credentialsIn, personWithRole } from './identity.ts';

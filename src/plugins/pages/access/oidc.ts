@@ -1,8 +1,8 @@
 /** Logging in at an OpenID Connect provider: the authorization code flow, with PKCE, state, nonce, and signed ID tokens. */
 import type * as Client from 'openid-client';
 import { loadFor } from '../../../host/packages.ts';
-import type { AccessSettings } from '../../../settings/settings.ts';
-import { isPersonName } from '../../../settings/values/credentials.ts';
+import type { AccessSettings } from '../settings.ts';
+import { isPersonName } from '../../../ledger/people.ts';
 import type { Identity } from './identity.ts';
 
 export const LOGIN_PATH = '/login';

@@ -8,9 +8,10 @@ import formbody from '@fastify/formbody';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isLoopback, isSameAddress } from '../../../host/addresses.ts';
 import { EXIT, ExpectedError } from '../../../ledger/ending.ts';
-import type { AccessSettings, SettingsWithoutPlatform } from '../../../settings/settings.ts';
+import type { SettingsWithoutPlatform } from '../../../settings/settings.ts';
+import type { AccessSettings } from '../settings.ts';
 import type { ListenAddress } from '../../../settings/values/addresses.ts';
-import type { SecretKey } from '../../../settings/values/credentials.ts';
+import type { SecretKey } from '../../../store/secrets/secrets.ts';
 import type { EntryLink } from '../../../web/pages.ts';
 import { type Access, type Person, AccessRefused } from './access.ts';
 import { createDevices } from './devices.ts';
@@ -35,7 +36,9 @@ export class AccessMissing extends ExpectedError {
 }
 
 interface OpenAccessDeps extends Omit<AccessDeps, 'settings' | 'isSecure' | 'secretKeys'> {
-  readonly settings: Pick<SettingsWithoutPlatform, 'access' | 'cookieKeys' | 'secretKeys' | 'listen'>;
+  readonly settings: Pick<SettingsWithoutPlatform, 'cookieKeys' | 'secretKeys' | 'listen'> & {
+    readonly access: AccessSettings;
+  };
   readonly pagesListen: ListenAddress;
 }
 

@@ -7,8 +7,8 @@ import type { CookieSerializeOptions } from '@fastify/cookie';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Kysely } from 'kysely';
 import { sha256Of } from '../../../host/sha256.ts';
-import type { AccessSettings } from '../../../settings/settings.ts';
-import type { SecretKey } from '../../../settings/values/credentials.ts';
+import type { AccessSettings } from '../settings.ts';
+import type { SecretKey } from '../../../store/secrets/secrets.ts';
 import { recordAuditEvent } from '../../../store/audit.ts';
 import {
   beginSession,

@@ -6,7 +6,7 @@
 import { scryptSync } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { hashPassword } from '../../../../src/plugins/pages/access/identity.ts';
-import type { PasswordHash } from '../../../../src/settings/values/credentials.ts';
+import type { PasswordHash } from '../../../../src/plugins/pages/access/credentials.ts';
 import type { Database } from '../../../../src/store/engine/database.ts';
 import { freshDatabase } from '../../../support/database.ts';
 import { Browser, guarded, PASSWORDS, withPasswords, type Guarded } from './support.ts';

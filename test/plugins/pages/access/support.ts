@@ -6,8 +6,8 @@ import { createAccess, type AccessDeps } from '../../../../src/plugins/pages/acc
 import { createFormats } from '../../../../src/plugins/pages/html/format.ts';
 import { loginPage } from '../../../../src/plugins/pages/html/view.ts';
 import { EN } from '../../../../src/plugins/pages/html/texts/en.ts';
-import { accessProblems, accessSettingsOf } from '../../../../src/settings/load.ts';
-import { settingsSchema } from '../../../../src/settings/schema.ts';
+import { PAGES, pagesSettings } from '../../../../src/plugins/pages/settings.ts';
+import { placeOf } from '../../../../src/settings/setting.ts';
 import { bareServer } from '../../../../src/web/server.ts';
 import type { DB } from '../../../../src/store/engine/schema.ts';
 
@@ -16,13 +16,12 @@ export const SECRET_KEYS = [{ id: 'k1', key: createHash('sha256').update('made u
 
 /** Settings as a person gives them. Fails if they would be refused. */
 export function accessSettings(given: Readonly<Record<string, unknown>>) {
-  const { daybook } = settingsSchema.parse({
-    ...{ platform: {}, books: {}, database: {}, statements: {}, s3: {} },
-    daybook: given,
-  });
-  const problems = accessProblems(daybook);
+  const read = Object.fromEntries(
+    Object.entries(PAGES).map(([name, { schema }]) => [name, schema.parse(given[placeOf(name).key])]),
+  );
+  const problems = Object.entries(pagesSettings.rules(read)).filter(([, applies]) => applies);
   if (problems.length > 0) throw new Error(JSON.stringify(problems));
-  return accessSettingsOf(daybook);
+  return pagesSettings.value(read).access;
 }
 
 /** A hash like those of people, at a sixth of its cost. */

@@ -6,8 +6,8 @@ import { isDay } from '../../ledger/business-day.ts';
 import type { BusinessDay } from '../../ledger/entry.ts';
 import { isMerchantNo } from '../../ledger/merchant-no.ts';
 import { CURRENCY_CODE } from '../../ledger/money.ts';
-import { mailAddress } from './addresses.ts';
-import { jsonText } from './scalars.ts';
+import { jsonText } from '../../settings/values/scalars.ts';
+import { mailAddress } from '../alerts/settings.ts';
 
 /** Who gets which statements by mail. */
 export interface MailedStatements {
