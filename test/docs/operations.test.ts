@@ -71,6 +71,14 @@ test('its settings, files and tables exist', () => {
     'max_connections',
     'default_pool_size',
     'application_name',
+    ...[
+      'standard_conforming_strings',
+      'array_nulls',
+      'default_transaction_isolation',
+      'search_path',
+      'statement_timeout',
+    ],
+    ...['lock_timeout', 'default_transaction_read_only'],
   ];
   expect(named.filter((name) => !noTables.includes(name) && !tables.includes(`### ${name}\n`))).toEqual([]);
 });
