@@ -130,7 +130,7 @@ describe('a fault in the rows of one merchant', () => {
     });
   };
 
-  test('amounts of 60 digits from an older version: later runs use them with all digits', async () => {
+  test('stored amounts of 60 digits: later runs use them with all digits', async () => {
     const stage = await openNight();
     const { db } = stage.app.database;
     await stage.run({ ...both, command: 'sync' });

@@ -85,7 +85,7 @@ test('a day that could not be certified one night and is empty the next gets a s
 const entryAfter = (busiDate: string): WireEntry[] =>
   entriesOfAmounts('USD', [['A-9', busiDate, 100]], 10_500);
 
-test('holes that an earlier version left are filled by the next run', async () => {
+test('quiet days of which nothing is stored are filled by the next run', async () => {
   stage = await openPlainStage(SPARSE, NIGHT);
   await stage.run('2026-02-01', '2026-04-02');
   await forget('2026-03-04', '2026-03-09');
@@ -103,7 +103,7 @@ async function adoptSparse(): Promise<void> {
   await stage.adopt();
 }
 
-/** Deletes what is known of proven quiet days, as an earlier version left them that never checked there. */
+/** Deletes what is known of proven quiet days. */
 async function forget(from: string, to: string): Promise<void> {
   const { db } = stage.app().database;
   for (const table of ['account_day', 'statement', 'artifact'] as const)

@@ -1,8 +1,4 @@
 /** Days without entries are proven and published too: "nothing happened" is not the same as "not read". */
-import { readFileSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
-import { sql } from 'kysely';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { verifyProblems } from '../statements/store-oracle.ts';
 import {
@@ -21,7 +17,6 @@ const { merchantNo } = MERCHANT;
 /** The ledger ends after the second day. */
 const BUSY = DAYS.slice(0, 2);
 const QUIET = DAYS.slice(2);
-const MIGRATION = readFileSync(new URL('../../sql/0021_days_without_entries.sql', import.meta.url), 'utf8');
 const csv = (day: string, revision = 1) =>
   `merchant=${merchantNo}/date=${day}/${merchantNo}_USD_${day}.r${revision}.csv`;
 
@@ -69,22 +64,4 @@ test('days before the ledger begins and days that were not read are not publishe
   const before = { from: '2026-02-27', to: FROM };
   expect(publishedIn(await stage.run({ range: before }))).toEqual([`KWD ${FROM} r1`, `USD ${FROM} r1`]);
   expect(publishedIn(await stage.run({ range: { from: TO, to: TO } }))).toEqual([]);
-});
-
-test('quiet days from an older version get their first statements without an alarm', async () => {
-  await stage.run();
-  const { db } = stage.app.database;
-  // As an earlier version left it that only knew days with entries.
-  for (const table of ['account_day', 'statement', 'artifact'] as const)
-    await db.deleteFrom(table).where('day', 'in', QUIET).execute();
-  for (const day of QUIET) {
-    const folder = `merchant=${merchantNo}/date=${day}`;
-    await rm(join(stage.app.settings.dataDir, 'statements', folder), { recursive: true });
-  }
-  await sql.raw(MIGRATION).execute(db);
-  const report = await stage.run();
-  expect(report).toMatchObject({ exitCode: 0, publish: { withheld: [], unlinked: [] } });
-  expect(report.notes).toEqual([]);
-  expect(await figuresOf(QUIET[0]!)).toEqual(await figuresOf(QUIET[1]!));
-  expect(await verifyProblems(stage.app.objects)).toEqual([]);
 });

@@ -9,7 +9,7 @@ const TOP = fileURLToPath(new URL('../..', import.meta.url));
 const SOURCE = join(TOP, 'src/host/files.ts');
 
 test('in a checkout a file of the program is found from its top', () => {
-  expect(packageFile('sql/0001_ledger.sql')).toBe(join(TOP, 'sql/0001_ledger.sql'));
+  expect(packageFile('sql/0004_ledger.sql')).toBe(join(TOP, 'sql/0004_ledger.sql'));
 });
 
 test.each(['src/host', 'dist/src/host'])(

@@ -73,7 +73,7 @@ test('its entry point is the program’s own, inside a folder it copies', () => 
 
 test('every project file that the source reads is in a folder it copies', () => {
   // The sandbox's scenario and the migrations are read at run time, from folders next to src.
-  for (const path of ['config/sandbox.yaml', 'sql/0001_ledger.sql', 'jobs/all.ts', 'package.json']) {
+  for (const path of ['config/sandbox.yaml', 'sql/0004_ledger.sql', 'jobs/all.ts', 'package.json']) {
     expect(existsSync(at(path))).toBe(true);
     expect(copied).toContain(path.split('/')[0]);
   }

@@ -141,7 +141,7 @@ test('it holds the built program and what that reads, and nothing of its making'
         'deploy/prometheus/rules.yaml',
         'deploy/grafana/daybook.json',
       ],
-      ...['sql/0001_ledger.sql', 'sql/roles/job.sql', 'config/daybook.example.yaml', 'config/sandbox.yaml'],
+      ...['sql/0004_ledger.sql', 'sql/roles/job.sql', 'config/daybook.example.yaml', 'config/sandbox.yaml'],
       ...Object.values(manifest.exports).map((path) => path.slice(2)),
     ]),
   );

@@ -1,13 +1,9 @@
 /** Databases for tests: a new one for each test on the real server, or the embedded one in memory. */
-import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { sql, type Kysely } from 'kysely';
-import { inject, onTestFinished } from 'vitest';
+import { inject } from 'vitest';
 import { embeddedSlot } from '../../src/store/engine/embedded-slot.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
-import { migrate } from '../../src/store/engine/migrations.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
 import { databases, EMPTY_TABLES } from './kept-databases.ts';
 import { copyDatabase } from './postgres-server.ts';
@@ -32,27 +28,6 @@ export const unusedDatabase = async (): Promise<ServerDatabase> =>
 /** A new database without a table, as a server gives it. Close it; the server goes with the run. */
 export const emptyDatabase = async (): Promise<ServerDatabase> =>
   opened(await copyDatabase(inject('postgresUrl'), 'template0'));
-
-/** A new database as it was before a migration, given by its number. `upTo` applies all up to one. It goes with the test. */
-export async function databaseBefore(
-  number: string,
-): Promise<{ readonly db: Kysely<DB>; readonly upTo: (number: string) => Promise<unknown> }> {
-  const database = await emptyDatabase();
-  const folder = await mkdtemp(join(tmpdir(), 'daybook-before-'));
-  onTestFinished(async () => {
-    await database.close();
-    await rm(folder, { recursive: true });
-  });
-  const files = (await readdir(SQL)).filter((file) => /^\d{4}_/.test(file));
-  const apply = async (isMeant: (file: string) => boolean) => {
-    for (const file of files.filter(isMeant)) await cp(new URL(file, SQL), join(folder, file));
-    return migrate(database.db, folder);
-  };
-  await apply((file) => file.slice(0, 4) < number);
-  return { db: database.db, upTo: (last) => apply((file) => file.slice(0, 4) <= last) };
-}
-
-const SQL = new URL('../../sql/', import.meta.url);
 
 async function opened(url: string): Promise<ServerDatabase> {
   // A test holds a lock on one, has another wait for it, and watches that on a third.

@@ -114,7 +114,7 @@ function openPool(
   try {
     const config: pg.PoolConfig = {
       connectionString: databaseUrl,
-      // Its number lets the database refuse a program that is too old (sql/0063_program_versions.sql).
+      // Its number lets the database refuse a program that is too old (sql/0003_runs.sql).
       application_name: `daybook/${program}`,
       max: connectionsMax,
       keepAlive: true,

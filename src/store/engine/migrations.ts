@@ -7,25 +7,24 @@ import { sql, type Kysely } from 'kysely';
 import { Migrator, type Migration, type MigrationProvider } from 'kysely/migration';
 import { packageFile } from '../../host/files.ts';
 import { codeOf, DatabaseNewer, MigrationsPending } from './errors.ts';
+import { commentsIn, commonMeaningsIn } from './comments.ts';
 import { rowOf, rowsOf } from './database.ts';
 
 const SQL_FOLDER = packageFile('sql');
 /** The SQLSTATE of a database that was never migrated. */
 const NO_SUCH_TABLE = '42P01';
 
-/** The SQLSTATE of a database from before databases said which programs may work with them. */
-const NO_SUCH_COLUMN = '42703';
-/** The first migration that says in its first line which programs may run with it. */
-const FIRST_WITH_PROGRAMS = '0063';
+/** The last migration of the baseline, which is applied as a whole. Each later one says in its first line which programs may run with it. */
+const BASELINE = '0009';
 
 const numberOf = (name: string): string => name.slice(0, 4);
 
 /**
  * The number that a program has to know to work with the database once this script was applied: its own, or the one that its
- * first line names (`-- runs with: 0063`). Null: it leaves the number as it is. Throws where the first line does not say so.
+ * first line names (`-- runs with: 0009`). Null: it leaves the number as it is. Throws where the first line does not say so.
  */
 export function oldestProgramOf(name: string, script: string): string | null {
-  if (numberOf(name) < FIRST_WITH_PROGRAMS) return null;
+  if (numberOf(name) <= BASELINE) return null;
   const [, oldest] = /^-- runs with: (\d{4}|none)\n/.exec(script) ?? [];
   if (oldest === undefined) throw new Error(`${name}.sql begins without "-- runs with: NNNN" or "none"`);
   return oldest === 'none' ? numberOf(name) : oldest;
@@ -41,7 +40,16 @@ export const migrationNames = async (folder: string = SQL_FOLDER): Promise<strin
 /** Number of this program's last migration, which says how new the program is. */
 export const lastMigration = async (): Promise<string> => numberOf((await migrationNames()).at(-1)!);
 
-/** Reads the files `NNNN_name.sql`. Each is a script of plain SQL that can be pasted into psql. */
+/** The first file of a folder says what columns of many tables mean. */
+async function commonMeanings(folder: string): Promise<ReadonlyMap<string, string>> {
+  const [first] = await migrationNames(folder);
+  return commonMeaningsIn(await readFile(`${folder}/${first!}.sql`, 'utf8'));
+}
+
+/**
+ * Reads the files `NNNN_name.sql`. Each is a script of plain SQL that can be pasted into psql; its comments at tables and columns become
+ * those of the database.
+ */
 const sqlFiles = (folder: string): MigrationProvider => ({
   async getMigrations() {
     const migrations: Record<string, Migration> = {};
@@ -51,6 +59,7 @@ const sqlFiles = (folder: string): MigrationProvider => ({
       migrations[name] = {
         up: async (db) => {
           await sql.raw(script).execute(db);
+          await sql.raw(commentsIn(script, await commonMeanings(folder))).execute(db);
           if (oldest !== null)
             await sql`UPDATE installation SET oldest_program = greatest(oldest_program, ${oldest})`.execute(
               db,
@@ -139,7 +148,7 @@ async function oldestProgram<Schema>(db: Kysely<Schema>): Promise<string | null>
     const { oldest } = await rowOf(db)<{ oldest: string }>`SELECT oldest_program AS oldest FROM installation`;
     return oldest;
   } catch (error) {
-    if ([NO_SUCH_TABLE, NO_SUCH_COLUMN].includes(codeOf(error))) return null;
+    if (codeOf(error) === NO_SUCH_TABLE) return null;
     throw error;
   }
 }

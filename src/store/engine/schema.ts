@@ -2309,7 +2309,7 @@ export interface Task {
   /**
    * By which number people name it: a range's own, that of the backfill, or that on the page of work. Null for a merchant's part of a run.
    */
-  number: Generated<number | null>;
+  number: number | null;
   /**
    * Why it failed last, or why it was left out. Null if neither.
    */

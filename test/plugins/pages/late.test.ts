@@ -1,6 +1,4 @@
 /** A day that was known to have no statement gets its first one: what changed, and whose download lacks it. */
-import { readFile } from 'node:fs/promises';
-import { sql } from 'kysely';
 import { afterEach, expect, test } from 'vitest';
 import { underLeasesAsNeeded } from '../../../src/run/leases.ts';
 import { adoptStore } from '../../../src/months/adopt.ts';
@@ -98,7 +96,7 @@ test('who downloaded the month before such a day was over has nothing else than 
   expect(await marked()).toEqual(['USD 2026-02-24 proven, revised since you downloaded it']);
 });
 
-test('days that their closed month did not have are listed; so they are after a migration and an adoption', async () => {
+test('days that their closed month did not have are listed; so they are after an adoption', async () => {
   const notes = await comeLate(closeFebruary);
   expect(notes.join()).toContain(
     'USD 2026-02-24 to r1 with 8 entries, as it was not published when its month was closed',
@@ -108,23 +106,8 @@ test('days that their closed month did not have are listed; so they are after a 
     expect(reported).toContain(
       `USD ${day} Feb 2026 none → r1 it was not published when its month was closed`,
     );
-  const { db } = stage.app.database;
   const noted = await late(stage);
   expect(noted.map(({ day, afterClose }) => [day, afterClose])).toEqual(RETURNED.map((day) => [day, true]));
-  // What was published before its table was there, with the tables of that time.
-  const migration = await readFile(new URL('../../../sql/0040_late_statements.sql', import.meta.url), 'utf8');
-  await sql`CREATE TABLE untold_revision AS SELECT merchant_no, currency, day, revision FROM statement LIMIT 0`.execute(
-    db,
-  );
-  await sql`CREATE TABLE alert_fact (kind text, detail jsonb)`.execute(db);
-  await sql`CREATE TABLE month_close_statement AS SELECT merchant_no, month, number, currency, day.key::date AS day
-    FROM month_close, jsonb_each(frozen) AS account (currency, days), jsonb_each(days) AS day`.execute(db);
-  for (const text of migration.match(/^(?:CREATE TABLE|INSERT INTO) [^;]*/gm)!)
-    await sql.raw(text).execute(db);
-  const { rows } = await sql`
-    SELECT to_char(day, 'YYYY-MM-DD') AS day, after_close AS "afterClose", published_at AS at, currency, 1 AS revision
-    FROM late_statement ORDER BY day`.execute(db);
-  expect(rows).toEqual(noted);
   const second = await openStage({ scenario: SCENARIO, objects: stage.app.objects });
   try {
     const { db: own, holder, signal, objects, now } = second.deps();
