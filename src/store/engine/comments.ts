@@ -33,9 +33,8 @@ export function commentsIn(script: string, common: ReadonlyMap<string, string>):
     if (meaning !== undefined && meaning !== '')
       found.push(`COMMENT ON ${kind} ${name} IS ${quoted(meaning)};`);
   };
-  for (const [, above, kind, name, body] of script.matchAll(CREATED)) {
-    const about = above!.slice(Math.max(above!.lastIndexOf('\n\n'), 0));
-    add(kind!, name!, joined(about));
+  for (const [, above, kind, name, body] of script.replace(/^-- runs with: .*\n/, '').matchAll(CREATED)) {
+    add(kind!, name!, joined(above!));
     for (const [column, meaning] of columnsIn(body!, kind === 'VIEW'))
       add('COLUMN', `${name!}.${column}`, meaning ?? common.get(column));
   }
