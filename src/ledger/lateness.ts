@@ -52,7 +52,7 @@ export const FINAL_CONFIDENCE = 0.95;
 export const SWEPT_SHARE = 0.99;
 
 /** First day of the month of a day. */
-export const monthOf = (day: BusinessDay): BusinessDay => `${day.slice(0, 7)}-01`;
+const monthOf = (day: BusinessDay): BusinessDay => `${day.slice(0, 7)}-01`;
 
 /** First day of the month so many months later; before, where `months` is below 0. */
 export function addMonths(month: BusinessDay, months: number): BusinessDay {

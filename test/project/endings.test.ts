@@ -29,7 +29,7 @@ const CAUGHT = [
 
 /** The same in options; a copy may be without one. */
 const CAUGHT_IN: Readonly<Record<string, readonly string[]>> = {
-  books: ['CellUnreadable'],
+  books: ['CellUnreadable', 'NoFigures'],
   pages: [
     'AccessRefused',
     'AnswerTooLong',

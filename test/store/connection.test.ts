@@ -62,9 +62,9 @@ describe('a PostgreSQL server', () => {
     const fresh = await freshDatabase();
     expect(await pendingMigrations(fresh.db)).toEqual([]);
     expect(await migrate(fresh.db)).toEqual([]);
-    await sql`DELETE FROM kysely_migration WHERE name = '0002_statements'`.execute(fresh.db);
+    await sql`DELETE FROM kysely_migration WHERE name = '0002_merchants'`.execute(fresh.db);
     await expect(assertMigrated(fresh.db)).rejects.toThrow(MigrationsPending);
-    expect(await pendingMigrations(fresh.db)).toEqual(['0002_statements']);
+    expect(await pendingMigrations(fresh.db)).toEqual(['0002_merchants']);
     await fresh.close();
   });
 

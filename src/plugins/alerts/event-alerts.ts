@@ -28,7 +28,7 @@ export async function askBeforehand(db: Kysely<DB>, onProblem: (error: unknown) 
 }
 
 /** Takes unreported events, in their order, and marks them as reported. Very many take several runs. */
-export async function takeEvents(
+async function takeEvents(
   trx: Transaction<DB>,
   now: Date,
 ): Promise<(alert: EventAlert) => readonly unknown[]> {
