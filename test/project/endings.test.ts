@@ -16,6 +16,7 @@ const OUR_FAULTS = ['StatementMisfit'];
 const CAUGHT = [
   'ClockOff',
   'Misfit',
+  'NoFigures',
   'NoStatement',
   'ObjectExists',
   'PlatformBehind',
@@ -29,7 +30,7 @@ const CAUGHT = [
 
 /** The same in options; a copy may be without one. */
 const CAUGHT_IN: Readonly<Record<string, readonly string[]>> = {
-  books: ['CellUnreadable', 'NoFigures'],
+  books: ['CellUnreadable'],
   pages: [
     'AccessRefused',
     'AnswerTooLong',
