@@ -180,6 +180,15 @@ test('a run of older days ends no silence', async () => {
   expect(await isProven(9)).toBe(false);
 });
 
+test('a silent account is told in one sentence, not once more for each day that is not published', async () => {
+  const all = daily(8);
+  await begin(all, 5);
+  stage.entries = all.filter(({ busiDate }) => busiDate < day(5));
+  await night(5);
+  const { reasons } = await night(6);
+  expect(reasons.filter(({ what }) => what.includes('USD')).map(({ exitCode }) => exitCode)).toEqual([4]);
+});
+
 test('one currency of two is frozen: the other goes on', async () => {
   const both = [...daily(8), ...daily(8, 15, 'EUR')];
   await begin(both, 3);

@@ -44,6 +44,7 @@ import {
   reasonsOfReadable,
   reasonsOfRepair,
 } from './published-reasons.ts';
+import type { WithheldDay } from '../../statements/publish.ts';
 import type { OpenRange } from '../coverage.ts';
 import { sumOfSync } from '../../sync/sync-report.ts';
 
@@ -89,7 +90,10 @@ export function judge(
     ...outcome.sync.flatMap(reasonsOfContradictions),
     ...outcome.sync.flatMap(reasonsOfFullMinutes),
     ...reasonsOfClock(outcome.sync, run.wereClocksApart ?? false, run.zone),
-    ...reasonsOfWithheld(outcome.publish?.withheld ?? []),
+    // Why a silent account's days are not proven is said already.
+    ...reasonsOfWithheld(
+      (outcome.publish?.withheld ?? []).filter((one) => !isOfSilence(one, standing.silent)),
+    ),
     ...(outcome.publish?.unlinked ?? []).map(reasonOfMismatch),
     ...reasonsOfLeftOut(outcome.publish?.leftOut ?? []),
     ...(outcome.publish === null
@@ -120,6 +124,13 @@ export function judge(
     reasons: inOrder(inZone(reasons), inZone(leading)),
   };
 }
+
+const isOfSilence = ({ cause, account, day }: WithheldDay, silent: OpenItems['silent']): boolean =>
+  cause === 'uncertified' &&
+  silent.some(
+    ({ merchantNo, currency, from, to }) =>
+      merchantNo === account.merchantNo && currency === account.currency && from <= day && day <= to,
+  );
 
 /** What explains other reasons and stands before them: another ledger, and changes over many entries. */
 function leadingOf(

@@ -14,7 +14,7 @@ const SQL_FOLDER = packageFile('sql');
 /** The SQLSTATE of a database that was never migrated. */
 const NO_SUCH_TABLE = '42P01';
 
-/** The last migration of the baseline, which is applied as a whole. Each later one says in its first line which programs may run with it. */
+/** The last migration of the baseline, which is applied completely or not at all. Each later one says in its first line which programs may run with it. */
 const BASELINE = '0009';
 
 const numberOf = (name: string): string => name.slice(0, 4);
