@@ -1,21 +1,24 @@
 #!/usr/bin/env node
 /** daybook: what it is made of. A plugin whose two lines are taken away is gone, with its commands, jobs, formats and pages. */
 import { registerPlugins } from './plugin.ts';
-import { alerts } from './plugins/alerts/plugin.ts';
-import { beneficiaries } from './plugins/beneficiaries/plugin.ts';
-import { books } from './plugins/books/plugin.ts';
-import { embedded } from './plugins/embedded/plugin.ts';
-import { formats } from './plugins/formats/plugin.ts';
-import { mail } from './plugins/mail/plugin.ts';
-import { notifications } from './plugins/notifications/plugin.ts';
-import { observe } from './plugins/observe/plugin.ts';
-import { onboarding } from './plugins/onboarding/plugin.ts';
-import { onboardingDemo } from './plugins/onboarding-demo/plugin.ts';
-import { pages } from './plugins/pages/plugin.ts';
-import { queue } from './plugins/queue/plugin.ts';
-import { reference } from './plugins/reference/plugin.ts';
-import { sandbox } from './plugins/sandbox/plugin.ts';
-import { start } from './program.ts';
+import { keepCompiledCode, start } from './program.ts';
+
+// What is loaded from here on is compiled once for all starts.
+keepCompiledCode();
+const { alerts } = await import('./plugins/alerts/plugin.ts');
+const { beneficiaries } = await import('./plugins/beneficiaries/plugin.ts');
+const { books } = await import('./plugins/books/plugin.ts');
+const { embedded } = await import('./plugins/embedded/plugin.ts');
+const { formats } = await import('./plugins/formats/plugin.ts');
+const { mail } = await import('./plugins/mail/plugin.ts');
+const { notifications } = await import('./plugins/notifications/plugin.ts');
+const { observe } = await import('./plugins/observe/plugin.ts');
+const { onboarding } = await import('./plugins/onboarding/plugin.ts');
+const { onboardingDemo } = await import('./plugins/onboarding-demo/plugin.ts');
+const { pages } = await import('./plugins/pages/plugin.ts');
+const { queue } = await import('./plugins/queue/plugin.ts');
+const { reference } = await import('./plugins/reference/plugin.ts');
+const { sandbox } = await import('./plugins/sandbox/plugin.ts');
 
 /** In the order in which `daybook --help` has their commands. Registered before anything else of daybook is loaded. */
 export const PLUGINS = registerPlugins([

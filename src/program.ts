@@ -11,7 +11,6 @@ const OWNER_ONLY = 0o077;
 export async function start(plugins: readonly Plugin[], argv: readonly string[]): Promise<void> {
   process.umask(OWNER_ONLY);
   for (const stream of [process.stdout, process.stderr]) stream.on('error', dropWhenClosed);
-  keepCompiledCode();
   const { runCommandLine } = await import('./cli/program.ts');
   const { keepHeapSmall } = await import('./cli/heap.ts');
   await runCommandLine(plugins, argv, keepHeapSmall);
@@ -29,7 +28,7 @@ function dropWhenClosed(error: NodeJS.ErrnoException): void {
  * The next start takes the compiled code from the user's own cache. Not from the folder for temporary files, where others
  * could put code. `NODE_COMPILE_CACHE` names another folder, `NODE_DISABLE_COMPILE_CACHE=1` ends it.
  */
-function keepCompiledCode(): void {
+export function keepCompiledCode(): void {
   try {
     enableCompileCache(join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'daybook'));
   } catch {

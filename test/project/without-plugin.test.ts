@@ -61,10 +61,12 @@ function goneWith(names: readonly string[]): readonly string[] {
 
 /** `main.ts` without the two lines of each of these. */
 function listWithout(text: string, gone: readonly string[]): string {
-  const imported = [...text.matchAll(/^import \{ (\w+) \} from '\.\/plugins\/([^/]+)\/plugin\.ts';$/gm)];
+  const imported = [
+    ...text.matchAll(/^const \{ (\w+) \} = await import\('\.\/plugins\/([^/]+)\/plugin\.ts'\);$/gm),
+  ];
   const values = new Map(imported.map(([, value, name]) => [name!, value!]));
   const lines = gone.flatMap((name) => [
-    `import { ${values.get(name)!} } from './plugins/${name}/plugin.ts';`,
+    `const { ${values.get(name)!} } = await import('./plugins/${name}/plugin.ts');`,
     `  ${values.get(name)!},`,
   ]);
   return text
