@@ -182,10 +182,13 @@ describe('a busy day without entries', () => {
     stage.run({ range: { from: EMPTY, to: EMPTY } }, { reader, checks: ['empty'] });
 
   const silent = (currency: string): unknown =>
-    expect.stringMatching(`^SBX-M-1 ${currency} ${EMPTY}: the newest entry is unchanged since 2026-03-03`);
+    expect.stringMatching(
+      `^SBX-M-1 ${currency} 2026-03-03 to ${EMPTY}: the newest entry is unchanged since 2026-03-03`,
+    );
 
   test('is reported once, for the merchant, and is not proven; when it has entries, the notice is gone', async () => {
     const stage = await readWeeks();
+    stage.setNow(`${addDays(EMPTY, 1)}T01:30:00+08:00`);
     const report = await night(stage, hiding(stage, null));
     const what =
       `SBX-M-1 ${EMPTY} has no entries, and the same weekday had 30 in each of the last 4 weeks: it was a holiday, or ` +
