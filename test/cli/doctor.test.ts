@@ -19,7 +19,7 @@ afterAll(async () => {
 test('doctor, migrate and doctor again work on a new server, as in the README', async () => {
   const before = await daybook(['doctor'], env);
   expect(before.stderr).toBe('');
-  expect(before.stdout).toMatch(/^FIX {3}tables: lacks 0001_ledger.*run `daybook migrate`$/m);
+  expect(before.stdout).toMatch(/^FIX {3}tables: lacks 0001_installation.*run `daybook migrate`$/m);
   expect(before.stdout).toMatch(/^ok {4}object store: /m);
   expect(before.stdout).toMatch(/^ok {4}time zone: Asia\/Shanghai, proven/m);
   expect(before.code).toBe(2);

@@ -218,7 +218,7 @@ describe('doctor', () => {
     expect(findings[4]).toEqual({
       what: 'tables',
       ok: false,
-      detail: 'lacks 0002_statements; run `daybook migrate`',
+      detail: 'lacks 0002_merchants; run `daybook migrate`',
       exitCode: 2,
     });
     expect(examinedExitCode(findings)).toBe(2);
@@ -239,7 +239,7 @@ describe('doctor', () => {
       'platform, merchant SBX-M-1',
       'time zone',
     ]);
-    expect(findings[4]!.detail).toMatch(/^lacks 0001_ledger, 0002_statements, .*; run `daybook migrate`$/);
+    expect(findings[4]!.detail).toMatch(/^lacks 0001_installation, 0002_merchants, .*; run `daybook migrate`$/);
     expect(findings[5]!.detail).toMatch(
       /^SBX-M-1, from the settings; merchants stored in the database could not be read$/,
     );

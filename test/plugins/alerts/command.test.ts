@@ -224,7 +224,7 @@ describe('a night that cannot begin', () => {
       DAYBOOK_LISTEN: '127.0.0.1:0',
     };
     const { db } = stage.app.database;
-    await sql`UPDATE kysely_migration SET name = 'away' WHERE name = '0035_alerts_bounded'`.execute(db);
+    await sql`UPDATE kysely_migration SET name = 'away' WHERE name = '0006_alerts'`.execute(db);
     expect((await daybook(['serve'], serving)).code).not.toBe(0);
     expect(hook.documents()).toMatchObject([
       {
@@ -235,7 +235,7 @@ describe('a night that cannot begin', () => {
     ]);
     const conditions = () => db.selectFrom('alert_condition').select('name').execute();
     expect(await conditions()).toEqual([{ name: 'serve' }]);
-    await sql`UPDATE kysely_migration SET name = '0035_alerts_bounded' WHERE name = 'away'`.execute(db);
+    await sql`UPDATE kysely_migration SET name = '0006_alerts' WHERE name = 'away'`.execute(db);
     const serve = startDaybook(['serve'], serving);
     await vi.waitFor(async () => expect(await conditions()).toEqual([]), { timeout: 30_000 });
     serve.child.kill('SIGTERM');

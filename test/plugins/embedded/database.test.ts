@@ -10,7 +10,7 @@ import { assertMigrated, migrate } from '../../../src/store/engine/migrations.ts
 test('it takes one process per folder, and keeps tables', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'daybook-embedded-'));
   const first = await openDatabase({ databaseUrl: null, dataDir });
-  expect(await migrate(first.db)).toContain('0001_ledger');
+  expect(await migrate(first.db)).toContain('0001_installation');
   const second = await openDatabase({ databaseUrl: null, dataDir }).catch((error: unknown) => error);
   expect(second).toBeInstanceOf(EmbeddedDatabaseBusy);
   expect(String(second)).toContain('DATABASE_URL');
