@@ -26,8 +26,9 @@ const { merchantNo } = MERCHANT;
 const SUPERSEDED = /_2026-03-02\.r1\.csv$/;
 const A_YEAR_LATER = '2027-03-06T01:30:00+08:00';
 /** Of each row of the guide's list of what a prune deletes, its tables. */
+const OPERATIONS = readFileSync('docs/operations.md', 'utf8');
 const GUIDE = [
-  ...readFileSync('docs/operations.md', 'utf8').matchAll(/^\| [^|]+ \| ((?:`\w+`(?:, )?)+) \| /gm),
+  ...OPERATIONS.slice(OPERATIONS.indexOf('## Keeping and deleting')).matchAll(/^\| [^|]+ \| ((?:`\w+`(?:, )?)+) \| /gm),
 ].map(([, tables]) => tables!.match(/\w+/g)!);
 
 let stage: Stage;

@@ -145,8 +145,9 @@ export const SESSION_SETTINGS = [
 export const OWN_SESSION_SETTINGS = [
   'SET array_nulls TO on',
   "SET default_transaction_isolation TO 'read committed'",
-  `SELECT set_config(name, own.value, false) FROM pg_settings
-    JOIN (VALUES ('transaction_timeout', '0'), ('restrict_nonsystem_relation_kind', '')) AS own (name, value) USING (name)`,
+  // The view pg_settings would put all settings into a temporary file where work_mem is small.
+  `SELECT set_config(name, value, false) FROM (VALUES ('transaction_timeout', '0'), ('restrict_nonsystem_relation_kind', '')) AS own (name, value)
+    WHERE current_setting(name, true) IS NOT NULL`,
 ].join('; ');
 
 /**
