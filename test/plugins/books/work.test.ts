@@ -294,7 +294,7 @@ test('where some log in by password and others elsewhere, one of each may be one
   const hash = `scrypt:15:8:3:${'A'.repeat(22)}:${'A'.repeat(43)}`;
   const ways = {
     ...env,
-    DAYBOOK_ACCESS_USERS: JSON.stringify({ grace: hash, linus: hash }),
+    DAYBOOK_ACCESS_USERS: JSON.stringify({ Ada: hash, grace: hash, linus: hash }),
     DAYBOOK_ACCESS_ROLES: JSON.stringify({ '*': { role: 'operator' } }),
     DAYBOOK_ACCESS_PROXY_HEADER: 'x-person',
     DAYBOOK_ACCESS_PROXIES: '10.0.0.7',
