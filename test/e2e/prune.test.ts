@@ -28,7 +28,9 @@ const A_YEAR_LATER = '2027-03-06T01:30:00+08:00';
 /** Of each row of the guide's list of what a prune deletes, its tables. */
 const OPERATIONS = readFileSync('docs/operations.md', 'utf8');
 const GUIDE = [
-  ...OPERATIONS.slice(OPERATIONS.indexOf('## Keeping and deleting')).matchAll(/^\| [^|]+ \| ((?:`\w+`(?:, )?)+) \| /gm),
+  ...OPERATIONS.slice(OPERATIONS.indexOf('## Keeping and deleting')).matchAll(
+    /^\| [^|]+ \| ((?:`\w+`(?:, )?)+) \| /gm,
+  ),
 ].map(([, tables]) => tables!.match(/\w+/g)!);
 
 let stage: Stage;

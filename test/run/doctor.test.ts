@@ -239,7 +239,9 @@ describe('doctor', () => {
       'platform, merchant SBX-M-1',
       'time zone',
     ]);
-    expect(findings[4]!.detail).toMatch(/^lacks 0001_installation, 0002_merchants, .*; run `daybook migrate`$/);
+    expect(findings[4]!.detail).toMatch(
+      /^lacks 0001_installation, 0002_merchants, .*; run `daybook migrate`$/,
+    );
     expect(findings[5]!.detail).toMatch(
       /^SBX-M-1, from the settings; merchants stored in the database could not be read$/,
     );
