@@ -19,7 +19,11 @@ const options = {
   settings: {
     workers: 'none',
     schedule: SCHEDULE,
-    platform: { timeZone: 'UTC', merchant: { merchantNo: merchantOf(1), token: 'made-up' } },
+    platform: {
+      timeZone: 'UTC',
+      agentHeaders: {},
+      merchant: { merchantNo: merchantOf(1), token: 'made-up' },
+    },
   },
   jobs,
   now: NOW,

@@ -102,6 +102,8 @@ describe.skipIf(skipped)(skipped ? 'month end (skipped: no Chromium)' : 'month e
     await click(ada.page, unreadable, 'link', /Unreadable entry|^\d+$/);
     await ada.page.getByLabel(/Why it needs no more attention/).fill('a test entry of the platform');
     await click(ada.page, unreadable, 'button', 'Acknowledge');
+    // Its day waited for that: the next night publishes it.
+    await stage.run({ range: { from: '2026-02-01', to: '2026-02-28' } });
 
     await ada.page.goto('/?month=2026-02');
     const prepare = 'Prepare the month';
