@@ -34,7 +34,7 @@ export class AnotherLedgerAnswered extends ExpectedError {
         `was shown, and all of ${counted(shown.length, 'entry', 'entries')} that came ${shown.length === 1 ? 'is' : 'are'} new, ` +
         `such as ${batchNo}, booked ${bookedAt} in ${currency}. Nothing of it was written, and no statement follows it. Check ` +
         "PLATFORM_HEADERS (does each call say whose it is?) and the merchant's token, and ask the platform. If it booked " +
-        'the ledger anew, `daybook amendments accept` says so.',
+        'the ledger anew, `daybook amendments accept --merchant NO --note TEXT` says so.',
     );
     this.entries = shown.slice(0, SHOWN_COMPARED_MAX);
   }

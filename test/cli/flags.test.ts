@@ -6,7 +6,7 @@ import type { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { createCompleteProgram } from '../../src/cli/program.ts';
 
-const SOURCES = ['cli', 'plugins'].flatMap((folder) => {
+const SOURCES = ['cli', 'verify', 'plugins'].flatMap((folder) => {
   const root = fileURLToPath(new URL(`../../src/${folder}`, import.meta.url));
   return readdirSync(root, { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.ts'))

@@ -217,7 +217,7 @@ const TODO_BY_CAUSE: Readonly<Partial<Record<WithheldDay['cause'], string>>> = {
   'not-over': 'the next nightly run publishes it',
   shared: HOW_TO_PART_LEDGERS,
   unreadable: CLEAR_UP_UNREADABLE,
-  held: 'the run that finds the held entries again publishes it, or the run after `daybook amendments accept`',
+  held: 'the run that finds the held entries again publishes it, or the run after `daybook amendments accept --merchant NO --note TEXT`',
 };
 
 const EXIT_BY_CAUSE: Readonly<Partial<Record<WithheldDay['cause'], ExitCode>>> = {
