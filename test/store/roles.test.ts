@@ -37,7 +37,7 @@ import { createInboxWatch } from '../../src/plugins/notifications/watch.ts';
 import { FORM_TOKEN, showPages } from '../plugins/pages/support.ts';
 import { MERCHANT, openStage, type Stage } from '../support/stage.ts';
 
-const ROLES = ['migrate', 'job', 'inbox', 'prune', 'read-only', 'pages', 'sessions'] as const;
+const ROLES = ['migrate', 'job', 'inbox', 'prune', 'read-only', 'sessions', 'pages'] as const;
 type Role = (typeof ROLES)[number];
 const scriptOf = (role: Role) => readFile(new URL(`../../sql/roles/${role}.sql`, import.meta.url), 'utf8');
 
