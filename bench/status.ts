@@ -1,5 +1,5 @@
 /**
- * Times `status`, a scrape of /metrics and the check of alerts with very many merchants: `node bench/status.ts [merchants]`,
+ * Times `status`, a scrape of /metrics and the check of alerts with very many merchants: `node --import ./src/main.ts bench/status.ts [merchants]`,
  * by default 100,000, read last night and with nothing open. Prints tables in Markdown.
  */
 import '../src/main.ts';
