@@ -1,5 +1,5 @@
 /** Makes applications that wait for their result, and the result that the platform posts for each. */
-import '../src/main.ts';
+import '../src/plugins.ts';
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import { markAccepted, recordApplication } from '../src/plugins/onboarding/stored.ts';

@@ -3,7 +3,7 @@
  * merchants with 20 entries a day, one night. Prints tables in Markdown: daybook's own by module, from a profile, and the
  * server's by statement, as it counts them itself.
  */
-import '../src/main.ts';
+import '../src/plugins.ts';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
 /** One daybook run as a process: settings from the environment, what to do on stdin, figures as a line of JSON. */
-import '../src/main.ts';
+import '../src/plugins.ts';
 import { readFileSync } from 'node:fs';
 import { keepHeapSmall } from '../src/cli/heap.ts';
 import { chosenMerchants } from '../src/run/chosen-merchants.ts';

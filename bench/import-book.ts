@@ -1,5 +1,5 @@
 /** One import of an own book as a process: the file, its mapping and the database on stdin, figures as a line of JSON. */
-import '../src/main.ts';
+import '../src/plugins.ts';
 import { keepHeapSmall } from '../src/cli/heap.ts';
 import { createCurrencies } from '../src/ledger/money.ts';
 import { importBook } from '../src/plugins/books/import/import.ts';

@@ -1,5 +1,5 @@
 /** The types of a measure and its results, and helpers that measures share. */
-import '../src/main.ts';
+import '../src/plugins.ts';
 import type { BenchDatabase, BenchServer } from './server.ts';
 import type { DaybookRun, DaybookWork, SandboxProcess } from './processes.ts';
 import type { ScenarioInput } from '../src/plugins/sandbox/scenario.ts';

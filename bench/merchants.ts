@@ -1,5 +1,5 @@
 /** Makes many merchants, for the sandbox and for daybook's database. */
-import '../src/main.ts';
+import '../src/plugins.ts';
 import { randomBytes } from 'node:crypto';
 import { addDays, dayWindow } from '../src/ledger/business-day.ts';
 import type { ScenarioInput } from '../src/plugins/sandbox/scenario.ts';

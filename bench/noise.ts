@@ -2,7 +2,7 @@
  * Makes noise for the receiver, in a process of its own: posts to made-up paths at a given rate, or as fast as the
  * machine can, until the time is over. Prints how many posts a second were answered.
  */
-import '../src/main.ts';
+import '../src/plugins.ts';
 import { givenInput } from './input.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'undici';

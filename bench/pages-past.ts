@@ -1,5 +1,5 @@
 /** Stores what pages read of a past of many merchants and of one large day, as nights would have left it. */
-import '../src/main.ts';
+import '../src/plugins.ts';
 import { sql, type Kysely } from 'kysely';
 import { dayWindow } from '../src/ledger/business-day.ts';
 import type { BusinessDay } from '../src/ledger/entry.ts';

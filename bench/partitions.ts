@@ -2,7 +2,7 @@
  * Measures ledger_entry divided by months against ledger_entry in one piece: inserting a night, and the two reads that
  * matter most. `node bench/partitions.ts [million entries]`, by default 5. Prints a table in Markdown.
  */
-import '../src/main.ts';
+import '../src/plugins.ts';
 import { sql, type Kysely } from 'kysely';
 import type { DB } from '../src/store/engine/schema.ts';
 import { median, timed } from './measure.ts';

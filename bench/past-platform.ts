@@ -2,7 +2,7 @@
  * The sandbox as a process, with a long past in front of its first day (`past.ts`), which it could not hold in memory.
  * Takes a `PastPlatform` on stdin, prints its address.
  */
-import '../src/main.ts';
+import '../src/plugins.ts';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';

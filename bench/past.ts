@@ -3,7 +3,7 @@
  * 0, from which the sandbox's ledgers begin. Entries of any number of days follow from this, for the platform and for
  * daybook's database alike.
  */
-import '../src/main.ts';
+import '../src/plugins.ts';
 import { sql, type Kysely } from 'kysely';
 import { addDays, daysFromTo, dayWindow } from '../src/ledger/business-day.ts';
 import type { DB } from '../src/store/engine/schema.ts';

@@ -7,9 +7,6 @@ import { fileURLToPath } from 'node:url';
 import type { RunCommand } from '../src/run/report.ts';
 import type { ScenarioInput } from '../src/plugins/sandbox/scenario.ts';
 
-/** Loaded whole before the script: what it asks for, plugins have added to. */
-const PLUGINS = new URL('../src/main.ts', import.meta.url).href;
-
 const pathOf = (script: string): string => fileURLToPath(new URL(script, import.meta.url));
 
 /** Nothing else of the shell's environment is passed on, so no setting of it can have an effect. */
@@ -18,7 +15,7 @@ const BARE_ENV = { PATH: process.env['PATH'] };
 type Env = Readonly<Record<string, string>>;
 
 function start(script: string, input: object, env: Env, flags: readonly string[]): ChildProcess {
-  const child = spawn(process.execPath, ['--import', PLUGINS, ...flags, pathOf(script)], {
+  const child = spawn(process.execPath, [...flags, pathOf(script)], {
     env: { ...BARE_ENV, ...env },
     stdio: ['pipe', 'pipe', 'inherit'],
   });

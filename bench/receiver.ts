@@ -1,5 +1,5 @@
 /** The receiver of notifications as a process: takes a database's URL and a key, prints its address. */
-import '../src/main.ts';
+import '../src/plugins.ts';
 import { givenInput } from './input.ts';
 import { createInbox } from '../src/plugins/notifications/inbox.ts';
 import { openDatabase } from '../src/store/engine/connection.ts';

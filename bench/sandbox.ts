@@ -1,5 +1,5 @@
 /** The sandbox as a process: takes its scenario on stdin, prints its address, serves until it is ended. */
-import '../src/main.ts';
+import '../src/plugins.ts';
 import { givenInput } from './input.ts';
 import { createSandbox } from '../src/plugins/sandbox/server.ts';
 import type { ScenarioInput } from '../src/plugins/sandbox/scenario.ts';

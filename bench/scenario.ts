@@ -1,5 +1,5 @@
 /** The ledgers that the sandbox serves for the bench, and daybook's settings to read them. */
-import '../src/main.ts';
+import '../src/plugins.ts';
 import { addDays } from '../src/ledger/business-day.ts';
 import type { ScenarioInput } from '../src/plugins/sandbox/scenario.ts';
 import type { BenchDatabase } from './server.ts';

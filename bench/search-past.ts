@@ -3,7 +3,7 @@
  * after merchant. Each figure follows from the merchant, the day and the place in the day, so that a search for it can be
  * written down. Indexes are made at the end, and the table is not logged: only reading it is measured.
  */
-import '../src/main.ts';
+import '../src/plugins.ts';
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';

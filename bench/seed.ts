@@ -1,5 +1,5 @@
 /** Fills a database with a consistent ledger by SQL, for measures that need stored entries and no platform. */
-import '../src/main.ts';
+import '../src/plugins.ts';
 import { sql, type Kysely } from 'kysely';
 import type { DB } from '../src/store/engine/schema.ts';
 import { ZONE } from './scenario.ts';

@@ -2,7 +2,7 @@
  * `serve` with the pages in the same process, as a process: takes a database's URL, a key and a folder of statements, prints
  * its addresses, and when it is stopped its peak memory and the longest time for which its thread answered no one.
  */
-import '../src/main.ts';
+import '../src/plugins.ts';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { keepHeapSmall } from '../src/cli/heap.ts';
 import { serve } from '../src/plugins/notifications/serve.ts';

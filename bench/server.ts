@@ -2,7 +2,7 @@
  * Starts the bench's own PostgreSQL, as safe against crashes as in production and with enough memory, and makes
  * databases.
  */
-import '../src/main.ts';
+import '../src/plugins.ts';
 import { sql, type Kysely } from 'kysely';
 import { openDatabase } from '../src/store/engine/connection.ts';
 import type { DB } from '../src/store/engine/schema.ts';

@@ -1,8 +1,8 @@
 /**
- * Measures what a merchant costs: rows, bytes, calls and time. `node --import ./src/main.ts bench/sizes.ts [merchants]`, by default 1,000, with 20
+ * Measures what a merchant costs: rows, bytes, calls and time. `node bench/sizes.ts [merchants]`, by default 1,000, with 20
  * entries a day each. Prints tables in Markdown.
  */
-import '../src/main.ts';
+import '../src/plugins.ts';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,8 +1,8 @@
 /**
- * Times `status`, a scrape of /metrics and the check of alerts with very many merchants: `node --import ./src/main.ts bench/status.ts [merchants]`,
+ * Times `status`, a scrape of /metrics and the check of alerts with very many merchants: `node bench/status.ts [merchants]`,
  * by default 100,000, read last night and with nothing open. Prints tables in Markdown.
  */
-import '../src/main.ts';
+import '../src/plugins.ts';
 import { sql } from 'kysely';
 import { jobs } from '../jobs/all.ts';
 import { createMetrics } from '../src/plugins/observe/metrics.ts';

@@ -1,7 +1,7 @@
 /**
  * Writes docs/reference and the example of a settings file from what the program knows of itself: commands, settings, tables, files, metrics. `npm run reference`
  */
-import { PLUGINS } from '../src/main.ts';
+import { PLUGINS } from '../src/plugins.ts';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,44 +1,42 @@
 #!/usr/bin/env node
-/** daybook: what it is made of. A plugin whose two lines are taken away is gone, with its commands, jobs, formats and pages. */
-import { registerPlugins } from './plugin.ts';
-import { keepCompiledCode, start } from './program.ts';
+/** The program: keeps what is written private, and runs the command that is asked for. */
+import { enableCompileCache } from 'node:module';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
 
-// What is loaded from here on is compiled once for all starts.
-keepCompiledCode();
-const { alerts } = await import('./plugins/alerts/plugin.ts');
-const { beneficiaries } = await import('./plugins/beneficiaries/plugin.ts');
-const { books } = await import('./plugins/books/plugin.ts');
-const { embedded } = await import('./plugins/embedded/plugin.ts');
-const { formats } = await import('./plugins/formats/plugin.ts');
-const { mail } = await import('./plugins/mail/plugin.ts');
-const { notifications } = await import('./plugins/notifications/plugin.ts');
-const { observe } = await import('./plugins/observe/plugin.ts');
-const { onboarding } = await import('./plugins/onboarding/plugin.ts');
-const { onboardingDemo } = await import('./plugins/onboarding-demo/plugin.ts');
-const { pages } = await import('./plugins/pages/plugin.ts');
-const { queue } = await import('./plugins/queue/plugin.ts');
-const { reference } = await import('./plugins/reference/plugin.ts');
-const { sandbox } = await import('./plugins/sandbox/plugin.ts');
+/** Everything that is written (a database, a statement, a download) is for its owner only. */
+const OWNER_ONLY = 0o077;
 
-/** In the order in which `daybook --help` has their commands. Registered before anything else of daybook is loaded. */
-export const PLUGINS = registerPlugins([
-  books,
-  queue,
-  alerts,
-  mail,
-  reference,
-  onboarding, // sp1101
-  beneficiaries, // sp1401
-  notifications, // sp3101, sp3401
-  pages,
-  observe,
-  sandbox,
-  onboardingDemo,
-  embedded,
-  formats,
-]);
+/** Runs the command line of this process. The exit code is in `process.exitCode`. */
+export async function main(): Promise<void> {
+  process.umask(OWNER_ONLY);
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', dropWhenClosed);
+  // What is loaded from here on is compiled once for all starts.
+  keepCompiledCode();
+  const { PLUGINS } = await import('./plugins.ts');
+  const { runCommandLine } = await import('./cli/program.ts');
+  const { keepHeapSmall } = await import('./cli/heap.ts');
+  await runCommandLine(PLUGINS, process.argv, keepHeapSmall);
+}
 
-/** Runs the command line of this process. */
-export const main = (): Promise<void> => start(PLUGINS, process.argv);
+/**
+ * A reader that takes only the first lines (`| head`) closes the pipe. The output is then dropped, and the work goes
+ * on.
+ */
+function dropWhenClosed(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error;
+}
+
+/**
+ * The next start takes the compiled code from the user's own cache. Not from the folder for temporary files, where others
+ * could put code. `NODE_COMPILE_CACHE` names another folder, `NODE_DISABLE_COMPILE_CACHE=1` ends it.
+ */
+function keepCompiledCode(): void {
+  try {
+    enableCompileCache(join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'daybook'));
+  } catch {
+    // A user without a home has no cache.
+  }
+}
 
 if (import.meta.main) await main();

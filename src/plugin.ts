@@ -1,4 +1,4 @@
-/** What a plugin gives to daybook. The core knows this type; `main.ts` alone knows which plugins there are. */
+/** What a plugin gives to daybook. The core knows this type; `plugins.ts` alone knows which plugins there are. */
 import type { Command } from 'commander';
 import { addedJobs, type Job } from './run/schedule/job.ts';
 import { pluginSettings, type SettingsGroup } from './settings/setting.ts';
@@ -45,7 +45,7 @@ export function registerPlugins(plugins: readonly Plugin[]): readonly Plugin[] {
     const { name, needs = [], jobs = [], settings, register } = plugin;
     const missing = needs.find((needed) => plugins.every((other) => other.name !== needed));
     if (missing !== undefined)
-      throw new Error(`the plugin ${name} needs ${missing}, which main.ts does not list`);
+      throw new Error(`the plugin ${name} needs ${missing}, which plugins.ts does not list`);
     if (settings !== undefined) pluginSettings.add([settings]);
     addedJobs.add(jobs);
     register?.();

@@ -2,7 +2,7 @@
  * `npm run catch-rate -- --help` says how: plants every form of lie in made-up ledgers and counts how often daybook catches it, and
  * plays honest ledgers and counts false alarms. A history takes about 0.4 s of one core.
  */
-import '../../src/main.ts';
+import '../../src/plugins.ts';
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFileSync, existsSync, writeFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
 /** Every option that a command offers is read by name where it is declared: a flag under another name would do nothing. */
-import { PLUGINS } from '../../src/main.ts';
+import { PLUGINS } from '../../src/plugins.ts';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';

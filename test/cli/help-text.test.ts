@@ -1,5 +1,5 @@
 /** Help fits the terminal, and shows no default where there is none. */
-import { PLUGINS } from '../../src/main.ts';
+import { PLUGINS } from '../../src/plugins.ts';
 import { expect, test } from 'vitest';
 import { Help, type Command } from 'commander';
 import { commandsOf } from '../../src/cli/commands.ts';

@@ -1,5 +1,5 @@
 /** Each command that a sentence names can be run as it is printed: it has what it needs, and nothing that it does not know. */
-import { PLUGINS } from '../../src/main.ts';
+import { PLUGINS } from '../../src/plugins.ts';
 import { globSync, readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { expect, test } from 'vitest';

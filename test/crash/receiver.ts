@@ -2,7 +2,7 @@
  * A process that stores notifications, to be killed by tests. Its arguments are the database's URL (or folder) and
  * the key.
  */
-import '../../src/main.ts';
+import '../../src/plugins.ts';
 import { createInbox } from '../../src/plugins/notifications/inbox.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import { migrate } from '../../src/store/engine/migrations.ts';

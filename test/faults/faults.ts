@@ -3,7 +3,7 @@
  * FILE]`: runs daybook with faults drawn from a seed, in several lanes side by side. `--case JSON` repeats one case.
  * Exits with 1 if a law was broken, and prints each such case.
  */
-import '../../src/main.ts';
+import '../../src/plugins.ts';
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { readJsonLines } from '../../scripts/json-lines.ts';
 import { endWithUsage, readArguments } from '../../scripts/read-arguments.ts';

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { relationsOf } from '../../scripts/reference/tables.ts';
-import { PLUGINS } from '../../src/main.ts';
+import { PLUGINS } from '../../src/plugins.ts';
 import type { Plugin } from '../../src/plugin.ts';
 import { CORE } from '../../src/settings/core.ts';
 import type { Database } from '../../src/store/engine/database.ts';

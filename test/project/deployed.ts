@@ -1,5 +1,5 @@
 /** The files of deploy/, read for tests, and what in them has to be something of daybook's. */
-import { PLUGINS } from '../../src/main.ts';
+import { PLUGINS } from '../../src/plugins.ts';
 import { createHash, randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { parseAllDocuments } from 'yaml';

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { EXIT, ExpectedError } from '../../src/ledger/ending.ts';
-import { PLUGINS } from '../../src/main.ts';
+import { PLUGINS } from '../../src/plugins.ts';
 import { exitCodeOf } from '../../src/run/verdict/exit-codes.ts';
 
 const SRC = fileURLToPath(new URL('../../src', import.meta.url));

@@ -1,5 +1,5 @@
 /**
- * A plugin is gone with its lines in `src/main.ts`: in a copy without it the types hold, the night runs, and what asks for it is refused
+ * A plugin is gone with its lines in `src/plugins.ts`: in a copy without it the types hold, the night runs, and what asks for it is refused
  * with a sentence. Without any plugin, the quick tests of the core hold as well.
  *
  * @module-tag long
@@ -13,7 +13,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { PLUGINS } from '../../src/main.ts';
+import { PLUGINS } from '../../src/plugins.ts';
 import { readScenario } from '../../src/plugins/sandbox/scenario.ts';
 import { createSandbox } from '../../src/plugins/sandbox/server.ts';
 import { freshDatabaseUrl } from '../support/database.ts';
@@ -59,14 +59,12 @@ function goneWith(names: readonly string[]): readonly string[] {
   return more.length === 0 ? names : goneWith([...names, ...more]);
 }
 
-/** `main.ts` without the two lines of each of these. */
+/** `plugins.ts` without the two lines of each of these. */
 function listWithout(text: string, gone: readonly string[]): string {
-  const imported = [
-    ...text.matchAll(/^const \{ (\w+) \} = await import\('\.\/plugins\/([^/]+)\/plugin\.ts'\);$/gm),
-  ];
+  const imported = [...text.matchAll(/^import \{ (\w+) \} from '\.\/plugins\/([^/]+)\/plugin\.ts';$/gm)];
   const values = new Map(imported.map(([, value, name]) => [name!, value!]));
   const lines = gone.flatMap((name) => [
-    `const { ${values.get(name)!} } = await import('./plugins/${name}/plugin.ts');`,
+    `import { ${values.get(name)!} } from './plugins/${name}/plugin.ts';`,
     `  ${values.get(name)!},`,
   ]);
   return text
@@ -95,7 +93,7 @@ function copyWithout(names: readonly string[]): void {
     cpSync(join(TOP, file), join(folder, file));
   }
   symlinkSync(join(TOP, 'node_modules'), join(folder, 'node_modules'));
-  const list = join(folder, 'src/main.ts');
+  const list = join(folder, 'src/plugins.ts');
   writeFileSync(list, listWithout(readFileSync(list, 'utf8'), gone));
   const tsconfig = { extends: './tsconfig.json', include: ['src', 'jobs'] };
   writeFileSync(join(folder, 'program.json'), JSON.stringify(tsconfig));
@@ -179,7 +177,7 @@ test.each(NAMES)('without %s', { timeout: TIME_MS }, async (name) => {
 
 test('without any', { timeout: TIME_MS }, async () => {
   copyWithout(NAMES);
-  expect(readFileSync(join(folder, 'src/main.ts'), 'utf8')).not.toContain('./plugins/');
+  expect(readFileSync(join(folder, 'src/plugins.ts'), 'utf8')).not.toContain('./plugins/');
   await typesHold();
   await nightRuns();
   expect(await inCopy('node', ['src/main.ts', '--help'])).not.toContain('sandbox');

@@ -2,7 +2,7 @@
  * `npm run simulate -- [--kind chains|windows|histories|proofs|refusals|absences] [--minutes N] [--seed S] [--runs N]`: tries the kept cases,
  * then new ones, with one process per kind. Exits with 1 if a law was broken, and keeps those cases next to this file.
  */
-import '../../src/main.ts';
+import '../../src/plugins.ts';
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { endWithUsage, readArguments } from '../../scripts/read-arguments.ts';

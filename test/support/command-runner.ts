@@ -2,7 +2,7 @@
  * A process that runs one command line after another, each as `src/main.ts` does, so that a test does not pay for a
  * process each time. It is asked over IPC, and marks the end of each command in both streams.
  */
-import { PLUGINS } from '../../src/main.ts';
+import { PLUGINS } from '../../src/plugins.ts';
 import { runCommandLine } from '../../src/cli/program.ts';
 import { beginCoverage, endCoverage } from './coverage.ts';
 import type { CommandAsked } from './warm-commands.ts';

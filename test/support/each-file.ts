@@ -1,7 +1,7 @@
 /** What holds in each file of tests. */
 import fc from 'fast-check';
 // Registers the plugins before anything of daybook is loaded, as its program does.
-import '../../src/main.ts';
+import '../../src/plugins.ts';
 import { afterAll, beforeEach, expect } from 'vitest';
 import { beginCoverage, coverageOf, endCoverage } from './coverage.ts';
 import { databases } from './kept-databases.ts';

@@ -161,7 +161,7 @@ it('where nobody asks, neither OpenTelemetry nor prom-client is loaded', async (
     import { registerHooks } from 'node:module';
     const seen = [];
     registerHooks({ resolve: (name, context, next) => { seen.push(name); return next(name, context); } });
-    const { PLUGINS } = await import('./src/main.ts');
+    const { PLUGINS } = await import('./src/plugins.ts');
     const { runCommandLine } = await import('./src/cli/program.ts');
     await runCommandLine(PLUGINS, ['node', 'daybook', 'run', '--json']);
     process.stderr.write(JSON.stringify(seen.filter((name) => /opentelemetry|prom-client|fastify/.test(name))));`;

@@ -1,5 +1,5 @@
 /** `npm run match-card -- --help` says how: matches made-up books with known faults, and counts what became of each. */
-import '../../../../src/main.ts';
+import '../../../../src/plugins.ts';
 import { writeFileSync } from 'node:fs';
 import { endWithUsage, readArguments } from '../../../../scripts/read-arguments.ts';
 import { openDatabase } from '../../../../src/store/engine/connection.ts';
