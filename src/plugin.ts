@@ -35,13 +35,9 @@ export interface Plugin {
   readonly register?: () => void;
 }
 
-const registered = new Set<Plugin>();
-
-/** Adds jobs, and fills the places of the core, once for each plugin. Returns them. Throws an `Error` where a plugin needs one that is missing. */
+/** Adds settings and jobs, and fills the places of the core. Returns the plugins. Throws an `Error` where a plugin needs one that is missing. */
 export function registerPlugins(plugins: readonly Plugin[]): readonly Plugin[] {
   for (const plugin of plugins) {
-    if (registered.has(plugin)) continue;
-    registered.add(plugin);
     const { name, needs = [], jobs = [], settings, register } = plugin;
     const missing = needs.find((needed) => plugins.every((other) => other.name !== needed));
     if (missing !== undefined)

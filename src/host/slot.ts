@@ -15,7 +15,7 @@ export function slot<Part>(name: string): Slot<Part> {
   let filled: Part | null = null;
   return {
     fill: (part) => {
-      if (filled !== null && filled !== part) throw new Error(`two plugins bring ${name}`);
+      if (filled !== null) throw new Error(`two plugins bring ${name}`);
       filled = part;
     },
     part: () => filled,
@@ -34,9 +34,8 @@ export function register<Entry>(name: string): Register<Entry> {
   let isRead = false;
   return {
     add: (more) => {
-      const unknown = more.filter((one) => !entries.includes(one));
-      if (isRead && unknown.length > 0) throw new Error(`a plugin adds ${name} after they were read`);
-      entries.push(...unknown);
+      if (isRead && more.length > 0) throw new Error(`a plugin adds ${name} after they were read`);
+      entries.push(...more);
     },
     all: () => {
       isRead = true;
