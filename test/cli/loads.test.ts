@@ -21,7 +21,7 @@ const LISTED = `
 interface Loaded {
   /** Names of packages. */
   readonly packages: ReadonlySet<string>;
-  /** Folders of options of which more is loaded than comes with the list. */
+  /** Folders of plugins of which more is loaded than comes with the list. */
   readonly plugins: ReadonlySet<string>;
   readonly ownCount: number;
 }

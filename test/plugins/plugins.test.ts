@@ -53,7 +53,7 @@ test('tables and roles exist', async () => {
   expect(named((one) => one.roles).filter(({ name }) => !existsSync(`sql/roles/${name}`))).toEqual([]);
 });
 
-test('the pages that tell of an plugin exist, with the heading', () => {
+test('the pages that tell of a plugin exist, with the heading', () => {
   const anchorOf = (heading: string): string =>
     heading
       .toLowerCase()

@@ -1,4 +1,4 @@
-/** What the pages hand out in the option's formats, and what they say where a format cannot hold a day. */
+/** What the pages hand out in the plugin's formats, and what they say where a format cannot hold a day. */
 import { expect, test } from 'vitest';
 import { statementOf } from '../../../src/store/statements/statements.ts';
 import { pagesOf, textOf as pdfText } from '../../support/read-pdf.ts';
