@@ -149,7 +149,7 @@ export async function merchantWith(
       ${column((entry) => entry.balance)}::numeric[], ${column((entry) => entry.bookedMs)}::bigint[]
     ) AS one (batch_no, currency, credit, debit, balance, booked_ms)
     JOIN ledger_entry other ON other.batch_no = one.batch_no AND ${isSame}
-    WHERE other.merchant_no <> ${merchantNo} LIMIT 1`;
+    WHERE other.merchant_no <> ${merchantNo} ORDER BY one.booked_ms, one.batch_no COLLATE "C", other.merchant_no LIMIT 1`;
   const found = rows[0];
   return found === undefined ? null : { merchantNo: found.merchant_no, batchNo: found.batch_no };
 }

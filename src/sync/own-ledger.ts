@@ -26,7 +26,9 @@ export class AnotherLedgerAnswered extends ExpectedError {
   readonly entries: readonly LedgerEntry[];
 
   /** `account`: the currency if only one account of the merchant was answered so. */
-  constructor(shown: readonly LedgerEntry[], lacking: number, account: string | null) {
+  constructor(came: Iterable<LedgerEntry>, lacking: number, account: string | null) {
+    // Calls are answered in any order; what is named must not depend on that.
+    const shown = [...came].sort((a, b) => a.bookedMs - b.bookedMs || (a.batchNo < b.batchNo ? -1 : 1));
     const { batchNo, currency, bookedAt } = shown[0]!;
     super(
       `the platform answered with another ledger${account === null ? '' : ` for ${account}`}: none of ` +
@@ -84,7 +86,7 @@ export function createOwnLedger(options: OwnLedgerOptions): OwnLedger {
     !own.has(account) && (seen.get(account)?.lacking.size ?? 0) > 0;
   const problemOf = (account: string): AnotherLedgerAnswered => {
     const { shown, lacking } = seen.get(account)!;
-    return new AnotherLedgerAnswered([...shown.values()], lacking.size, account === ALL ? null : account);
+    return new AnotherLedgerAnswered(shown.values(), lacking.size, account === ALL ? null : account);
   };
   const accounts = (): string[] => [...seen.keys()].filter((one) => one !== ALL);
   return {
@@ -129,9 +131,7 @@ export function createOwnLedger(options: OwnLedgerOptions): OwnLedger {
       }
       const all = [...seen.values()].flatMap(({ lacking }) => [...lacking]);
       const shown = seen.get(ALL)?.shown ?? new Map<string, LedgerEntry>();
-      return all.length === 0
-        ? null
-        : new AnotherLedgerAnswered([...shown.values()], new Set(all).size, null);
+      return all.length === 0 ? null : new AnotherLedgerAnswered(shown.values(), new Set(all).size, null);
     },
     others: () => others ?? new Map(),
   };
