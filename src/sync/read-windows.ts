@@ -8,7 +8,7 @@ import { UNTRACED, type Trace } from '../host/trace.ts';
 import type { LedgerPage, LedgerPageQuery, LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import type { Asked } from './certificate.ts';
 import { certifyWide, certifyWindow, type NotedReading, type RetryBudget } from './certify.ts';
-import { type PageSource, spanText } from './page-source.ts';
+import { pageQuery, type PageSource, spanText } from './page-source.ts';
 import { READ_LIMITS, type ReadLimits, type SplitPolicy, type Split } from './limits.ts';
 import { createDoubtOfEmpty, type StoredNear } from './empty-replies.ts';
 import { createPageSemaphore, type PageSemaphore } from './page-semaphore.ts';
@@ -160,7 +160,7 @@ async function readTask(task: Task, shared: Shared): Promise<void> {
 }
 
 async function pageOf(
-  { window, currency }: Asked,
+  asked: Asked,
   place: Pick<LedgerPageQuery, 'pageNum' | 'isBeyondLast'>,
   shared: Shared,
 ): Promise<LedgerPage> {
@@ -168,7 +168,7 @@ async function pageOf(
   const { signal } = shared.stopping;
   signal.throwIfAborted();
   shared.work.countCall();
-  return reader.page({ merchant, window, ...place, ...(currency === null ? {} : { currency }) }, signal);
+  return reader.page({ ...pageQuery(merchant, asked, place.pageNum), ...place }, signal);
 }
 
 async function take(
