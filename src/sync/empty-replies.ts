@@ -19,8 +19,6 @@ const WRONG_MAX = 2;
 /** Longest text of a reply's own that is shown. */
 const VALUE_CHARACTERS_MAX = 40;
 
-const nothingStored: StoredNear = () => Promise.resolve(null);
-
 const ALL_TIME: Window = { beginMs: INSTANT_MS_MIN, endMs: INSTANT_MS_MAX };
 
 /**
@@ -29,7 +27,7 @@ const ALL_TIME: Window = { beginMs: INSTANT_MS_MIN, endMs: INSTANT_MS_MAX };
  */
 export function createDoubtOfEmpty(
   page: PageSource['page'],
-  storedNear: StoredNear = nothingStored,
+  storedNear: StoredNear,
 ): PageSource['isEmptyBelieved'] {
   let wrong = 0;
   return async (asked, first) => {
