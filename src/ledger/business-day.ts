@@ -200,11 +200,8 @@ export function hasDay(day: BusinessDay, zone: string): boolean {
 }
 
 /** The days from `from` to `to`, both included, that the zone has. */
-export function zoneDays(from: BusinessDay, to: BusinessDay, zone: string): BusinessDay[] {
-  const days: BusinessDay[] = [];
-  for (let day = from; day <= to; day = addDays(day, 1)) if (hasDay(day, zone)) days.push(day);
-  return days;
-}
+export const zoneDays = (from: BusinessDay, to: BusinessDay, zone: string): BusinessDay[] =>
+  daysFromTo(from, to).filter((day) => hasDay(day, zone));
 
 /** The last day before `day` that the zone has. */
 export function dayBefore(day: BusinessDay, zone: string): BusinessDay {

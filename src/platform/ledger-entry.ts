@@ -260,8 +260,8 @@ export function readQuarantined(raw: string): QuarantinedReading {
   const { currency, inAmount, outAmount } = json.value as Readonly<Record<string, unknown>>;
   const code = codeOf(currency);
   const minorUnits = code === null ? null : ISO_4217.minorUnits(code);
-  const [credit, debit] = [inAmount, outAmount].map((one) => quarantinedAmountOf(one, json, minorUnits));
-  return { currency: code, nets: netsOf(credit ?? null, debit ?? null) };
+  const amountIn = (value: unknown) => quarantinedAmountOf(value, json, minorUnits);
+  return { currency: code, nets: netsOf(amountIn(inAmount), amountIn(outAmount)) };
 }
 
 function netsOf(credit: string | null, debit: string | null): string[] {

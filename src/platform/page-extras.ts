@@ -62,10 +62,11 @@ export function extrasOf(
       // A text of JSON is an envelope.
       .filter(({ value }) => !/^\s*[{[]"?\w*"?:/.test(value)),
   );
-  const [outcomes, others] = [true, false].map((is) => all.filter(({ name }) => saysOutcome(name) === is));
-  const saysYes = outcomes!.some(({ value }) => isWordOfSuccess('code', value.trim(), isSuccess));
-  const fields = others!.filter((field) => !saysNothing(field, isSuccess));
-  return { fields, saysYes };
+  const outcomes = all.filter(({ name }) => saysOutcome(name));
+  return {
+    fields: all.filter((field) => !outcomes.includes(field) && !saysNothing(field, isSuccess)),
+    saysYes: outcomes.some(({ value }) => isWordOfSuccess('code', value.trim(), isSuccess)),
+  };
 }
 
 /** Most names, and most values of each, that are remembered of pages with entries. */

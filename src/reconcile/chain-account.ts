@@ -69,8 +69,8 @@ export async function chainAccount(options: ChainAccountOptions): Promise<Chaine
       const stored = await known.stored(day);
       const made = stretch.chained.days.find((one) => one.day === day);
       const before = stored ?? options.read?.statements.find((one) => one.day === day);
-      const figures = made ?? (before === undefined ? undefined : emptied(before));
-      if (figures !== undefined) keep(made ?? (await asAdopted(figures, options, known)), stored);
+      if (made !== undefined) keep(made, stored);
+      else if (before !== undefined) keep(await asAdopted(emptied(before), options, known), stored);
     }
     for (const quiet of await emptiedDaysBefore(stretch.chained.days, options, known)) {
       keep(quiet, await known.stored(quiet.day));
@@ -130,7 +130,7 @@ const emptied = (stored: DayFigures): DayFigures => ({
   ...{ lastBatchNo: null, lastBookedMs: null, isOrderFinal: true, restarted: true },
 });
 
-/** A day without entries and without a day before it, that opens on what an adopted statement of that day says, is not derived. */
+/** A day without entries and without figures before it, that opens on the closing of an adopted statement of the day before, is not derived. */
 async function asAdopted(figures: DayFigures, options: AccountInZone, known: KnownDays): Promise<DayFigures> {
   const closing = adoptedClosing(figures.day, options);
   const goesOn = closing !== undefined && compareAmounts(closing, figures.opening) === 0;

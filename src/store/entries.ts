@@ -203,38 +203,26 @@ export const heldCurrencies = (merchantNo: ValueOrSql): RawBuilder<unknown> => s
 export const heldCurrenciesOf = (merchantNo: string, currency: string | null): RawBuilder<unknown> =>
   currency === null ? heldCurrencies(merchantNo) : sql`SELECT ${currency}::text COLLATE "C"`;
 
-export async function newestEntryIn(
-  db: Db,
-  merchantNo: string,
-  { beginMs, endMs }: Window,
-): Promise<LedgerEntry | null> {
-  const rows = await rowsOf(db)<LedgerEntry>`
-    WITH RECURSIVE held (currency) AS (${heldCurrencies(merchantNo)})
-    SELECT newest.* FROM held CROSS JOIN LATERAL (
-      SELECT ${ENTRY} FROM ledger_entry e
-      WHERE e.merchant_no = ${merchantNo} AND e.currency = held.currency AND e.vanished_at IS NULL
-        AND e.booked_ms BETWEEN ${beginMs} AND ${endMs}
-      ORDER BY e.booked_ms DESC LIMIT 1
-    ) AS newest
-    ORDER BY "bookedMs" DESC LIMIT 1`;
-  return rows[0] ?? null;
-}
-
-/** The newest entries that are booked before this instant, the newest first; of one currency, or of all of them. */
-export const newestBefore = (
+/** The newest entries in a window, the newest first; of one currency, or of all of them. */
+export const newestEntriesIn = (
   db: Db,
   { merchantNo, currency }: { readonly merchantNo: string; readonly currency: string | null },
-  beforeMs: number,
+  { beginMs, endMs }: Window,
   countMax: number,
 ): Promise<LedgerEntry[]> => rowsOf(db)<LedgerEntry>`
     WITH RECURSIVE held (currency) AS (${heldCurrenciesOf(merchantNo, currency)})
     SELECT newest.* FROM held CROSS JOIN LATERAL (
       SELECT ${ENTRY} FROM ledger_entry e
       WHERE e.merchant_no = ${merchantNo} AND e.currency = held.currency AND e.vanished_at IS NULL
-        AND e.booked_ms < ${beforeMs}
+        AND e.booked_ms BETWEEN ${beginMs} AND ${endMs}
       ORDER BY e.booked_ms DESC LIMIT ${countMax}
     ) AS newest
     ORDER BY "bookedMs" DESC LIMIT ${countMax}`;
+
+export async function newestEntryIn(db: Db, merchantNo: string, window: Window): Promise<LedgerEntry | null> {
+  const [newest] = await newestEntriesIn(db, { merchantNo, currency: null }, window, 1);
+  return newest ?? null;
+}
 
 /** A stored entry to reach to from a window: the newest one up to its end, or else the oldest one after it. */
 export async function entryNear(

@@ -99,7 +99,7 @@ interface RepeatFiling {
 
 /**
  * Files the request with its audit event, and returns its number. Where the same is open already, or one that waits has all its days, that
- * number; one that waits and has some of its days is made longer. Of whom too much is open already, where it is not filed.
+ * number; one that waits and has some of its days is made longer. Where too many are open already, files nothing and says whose.
  */
 export function fileRepeat(
   db: Db,
@@ -119,20 +119,26 @@ export function fileRepeat(
     await lockNamed(trx, 'daybook repeats');
     const known = await openWith(trx, asked);
     if (known !== undefined) return known;
-    const id = (await joinedWith(trx, asked, daysMax)) ?? (await whoHasMany(trx, merchantNo, by));
-    if (typeof id === 'string') return id;
-    if (id !== undefined) {
-      await recordAuditEvent(trx, auditEvent, now);
-      return id;
-    }
-    const filed = await rowOf(trx)<{ id: number }>`
-      INSERT INTO task (kind, number, merchant_no, from_day, to_day, state, requested_at, figures)
-      VALUES (${kind}, nextval('repeat_number'), ${merchantNo}, ${from}::date, ${to}::date, 'waiting', ${now}::timestamptz,
-        ${storableJson({ by, note })}::jsonb)
-      RETURNING number AS id`;
+    const joined = await joinedWith(trx, asked, daysMax);
+    const many = joined === undefined ? await whoHasMany(trx, merchantNo, by) : undefined;
+    if (many !== undefined) return many;
+    const id = joined ?? (await filedAnew(trx, asked, { by, note, now }));
     await recordAuditEvent(trx, auditEvent, now);
-    return filed.id;
+    return id;
   });
+}
+
+async function filedAnew(
+  trx: Trx,
+  { kind, merchantNo, from, to }: RepeatAsked,
+  { by, note, now }: Omit<RepeatFiling, 'daysMax'>,
+): Promise<number> {
+  const { id } = await rowOf(trx)<{ id: number }>`
+    INSERT INTO task (kind, number, merchant_no, from_day, to_day, state, requested_at, figures)
+    VALUES (${kind}, nextval('repeat_number'), ${merchantNo}, ${from}::date, ${to}::date, 'waiting', ${now}::timestamptz,
+      ${storableJson({ by, note })}::jsonb)
+    RETURNING number AS id`;
+  return id;
 }
 
 const openOf = ({ kind, merchantNo }: RepeatAsked) =>

@@ -14,8 +14,10 @@ import { isRefusal, spanText, type PageSource } from './page-source.ts';
 import type { CapFinding } from './reading-work.ts';
 import type { WideWindow } from './wide-windows.ts';
 
-/** Caps are multiples of this. */
+/** Caps on results are multiples of this. */
 const ROUND = 100;
+/** Whether a total may be a cap, as far as its number tells. */
+export const isRound = (total: number): boolean => total > 0 && total % ROUND === 0;
 const SECOND_MS = 1_000;
 /** Quiet time at an edge is asked about where it is longer than a night and a day, */
 const QUIET_MS = 36 * 3_600_000;
@@ -38,7 +40,7 @@ export async function findCap(
   if (wasRead(asked)) return NONE;
   const times = [...reading.entries.values(), ...reading.neighbours.values()].map(({ bookedMs }) => bookedMs);
   const ask = (): Promise<CapFinding> => askHalves(asked, { total, times }, source, clockSkewMs);
-  if (total > 0 && (total % ROUND === 0 || hasLongQuiet(asked, times))) return ask();
+  if (isRound(total) || (total > 0 && hasLongQuiet(asked, times))) return ask();
   return source.work.isStatedElsewhere(asked, total) ? source.work.onceFor(total, ask) : NONE;
 }
 

@@ -233,16 +233,17 @@ const outOfScopeKept = ({ entry, reason }: OutOfScopeRecord): UnreadableEntry =>
  * Reads a window that is made of several planned ones. Either one reading certifies it as it is, or it is read in groups
  * of its planned windows, down to each by itself. So nothing that is odd about one day leaves another one unproven, and
  * no trouble is ever stored about a wide window.
- */
-type WideTask = CertifyTask;
-
-/**
+ *
  * Reads the window once more if it does not add up, as an entry may have come between two pages. It is read in two groups if
  * that does not help, if the platform refuses so wide a window, if a record was not asked for, or if one cannot be read:
  * no one could tell on which of the days that lies. It is read in as many groups as its total needs if it has too many pages, or if the order of
  * entries changes from call to call. Throws what `source` throws, but for such a refusal.
  */
-export async function certifyWide(task: WideTask, source: PageSource, limits: ReadLimits): Promise<Outcome> {
+export async function certifyWide(
+  task: CertifyTask,
+  source: PageSource,
+  limits: ReadLimits,
+): Promise<Outcome> {
   let requests = 0;
   for (let reads = 1; ; reads += 1) {
     const first = await firstPage(task, source);
@@ -289,7 +290,7 @@ const QUIET_MS = 86_400_000 / 2;
  * before: the stored entries of that would be missing.
  */
 async function isCutShort(
-  { window, currency, readBefore = [] }: WideTask,
+  { window, currency, readBefore = [] }: CertifyTask,
   { entries, neighbours }: Reading,
   source: PageSource,
 ): Promise<boolean> {
@@ -304,7 +305,7 @@ async function isCutShort(
   return false;
 }
 
-async function firstPage(task: WideTask, source: PageSource): Promise<LedgerPage | null> {
+async function firstPage(task: CertifyTask, source: PageSource): Promise<LedgerPage | null> {
   try {
     return await source.page(task, 1);
   } catch (error) {
@@ -313,17 +314,17 @@ async function firstPage(task: WideTask, source: PageSource): Promise<LedgerPage
   }
 }
 
-const pagesMax = ({ splitPolicy }: WideTask, { widePages }: ReadLimits): number =>
+const pagesMax = ({ splitPolicy }: CertifyTask, { widePages }: ReadLimits): number =>
   Math.min(widePages, splitPolicy.pageNumMax);
 
-function groupsFor(total: number, task: WideTask, limits: ReadLimits): number {
+function groupsFor(total: number, task: CertifyTask, limits: ReadLimits): number {
   const pages = pagesMax(task, limits);
   const fill = pages === 1 ? limits.onePageFill : pages * PAGE_SIZE_MAX * limits.partFill;
   const windows = task.planned.length;
   return Math.ceil(windows / Math.max(1, Math.floor((fill * windows) / total)));
 }
 
-const apart = ({ planned }: WideTask, groups: number, orderUnsteady = false): Outcome => ({
+const apart = ({ planned }: CertifyTask, groups: number, orderUnsteady = false): Outcome => ({
   kind: 'apart',
   groups: inGroups(planned, Math.max(2, groups)),
   orderUnsteady,

@@ -4,6 +4,7 @@
  * does not show that entry; one that answers does, and then shows whether the window is empty.
  */
 import type { LedgerEntry, Window } from '../ledger/entry.ts';
+import { cutText } from '../ledger/text.ts';
 import { PlatformRejected } from '../platform/errors.ts';
 import type { LedgerPage } from '../platform/ledger-reader.ts';
 import { INSTANT_MS_MAX, INSTANT_MS_MIN } from '../platform/wire.ts';
@@ -19,9 +20,8 @@ const WRONG_MAX = 2;
 /** Longest text of a reply's own that is shown. */
 const VALUE_CHARACTERS_MAX = 40;
 
-const nothingStored: StoredNear = () => Promise.resolve(null);
-
-const ALL_TIME: Window = { beginMs: INSTANT_MS_MIN, endMs: INSTANT_MS_MAX };
+/** The longest window that can be asked for. */
+const WIDEST: Window = { beginMs: INSTANT_MS_MIN, endMs: INSTANT_MS_MAX };
 
 /**
  * For one window and its parts: resolves to true if a first page is believed, to false if the window is to be asked for again, as
@@ -29,7 +29,7 @@ const ALL_TIME: Window = { beginMs: INSTANT_MS_MIN, endMs: INSTANT_MS_MAX };
  */
 export function createDoubtOfEmpty(
   page: PageSource['page'],
-  storedNear: StoredNear = nothingStored,
+  storedNear: StoredNear,
 ): PageSource['isEmptyBelieved'] {
   let wrong = 0;
   return async (asked, first) => {
@@ -38,7 +38,7 @@ export function createDoubtOfEmpty(
     const { window, currency } = asked;
     const anchor = await storedNear(window);
     // The entry may be of another currency.
-    const wider = { window: anchor === null ? ALL_TIME : reaching(window, anchor.bookedMs), currency: null };
+    const wider = { window: anchor === null ? WIDEST : reaching(window, anchor.bookedMs), currency: null };
     const answer = await page(wider, 1);
     const nearest = anchor === null && !isComplete(answer) ? nearestOf(answer, window) : null;
     const near =
@@ -87,4 +87,4 @@ function refusal(asked: Asked, { extras }: LedgerPage, why: string): PlatformRej
 }
 
 const shortened = (text: string): string =>
-  text.length <= VALUE_CHARACTERS_MAX ? text : `${text.slice(0, VALUE_CHARACTERS_MAX)}…`;
+  text.length <= VALUE_CHARACTERS_MAX ? text : `${cutText(text, VALUE_CHARACTERS_MAX)}…`;

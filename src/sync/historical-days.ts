@@ -15,6 +15,7 @@ import type { LedgerPage, LedgerReader, MerchantAccess } from '../platform/ledge
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
 import { countByFigures, countStored, type Days, type OlderDaysRound } from '../store/historical-days.ts';
 import type { DB } from '../store/engine/schema.ts';
+import { isRound } from './caps.ts';
 import { isRefusal } from './page-source.ts';
 import {
   compareEntries,
@@ -33,8 +34,6 @@ export const FOLLOW_CALLS_MAX = 40;
 export const DIFFERING_DAYS_MAX = 14;
 
 const DAY_MS = 86_400_000;
-/** Caps on results are multiples of this. */
-const CAP_ROUND = 100;
 
 export interface HistoricalCheckOptions {
   readonly reader: LedgerReader;
@@ -252,7 +251,7 @@ function sourceOf(options: HistoricalCheckOptions) {
   const { reader, db, merchant, zone, clockSkewMs, signal, alsoCompared = [] } = options;
   const { merchantNo } = merchant;
   let calls = 0;
-  const lesser: TotalDiffers[] = [];
+  const lesser: Omit<TotalDiffers, 'stored'>[] = [];
   const ask = ({ beginMs, endMs }: Window, slackMs: number, pageNum: number): Promise<LedgerPage> => {
     signal.throwIfAborted();
     calls += 1;
@@ -283,7 +282,7 @@ function sourceOf(options: HistoricalCheckOptions) {
     /** Whether so many entries are stored. Entries near the edges, within the slack, may be counted or not. */
     isStored: async (days: Days, total: number): Promise<boolean> => {
       const most = await stored(days);
-      if (total > 0 && total < most && total % CAP_ROUND === 0) lesser.push({ ...days, total, stored: most });
+      if (total < most && isRound(total)) lesser.push({ ...days, total });
       if (clockSkewMs === 0 || total >= most) return total === most;
       const complete = windowOf(days, zone);
       const inner = { beginMs: complete.beginMs + 2 * clockSkewMs, endMs: complete.endMs - 2 * clockSkewMs };

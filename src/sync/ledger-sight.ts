@@ -6,7 +6,7 @@ import type { LedgerPage } from '../platform/ledger-reader.ts';
 import { acceptedAmong } from '../store/absent-entries.ts';
 import type { Compared } from '../store/compare-with-stored.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { entriesByNumber, newestBefore, windowsHolding } from '../store/entries.ts';
+import { entriesByNumber, newestEntriesIn, windowsHolding } from '../store/entries.ts';
 import type { Asked } from './certificate.ts';
 
 /** Fewer entries than this may go and come anew in an honest ledger. */
@@ -63,7 +63,9 @@ export function createLedgerSight(options: OwnLedgerOptions) {
       return (await windowsHolding(db, merchantNo, asked)).length > 0;
     });
   const older = (currency: string | null): Promise<LedgerEntry[]> =>
-    once(`older ${currency}`, () => newestBefore(db, { merchantNo, currency }, beforeMs, OLDER_ASKED_MAX));
+    once(`older ${currency}`, () =>
+      newestEntriesIn(db, { merchantNo, currency }, { beginMs: 0, endMs: beforeMs - 1 }, OLDER_ASKED_MAX),
+    );
 
   /** Whether the newest stored entries before these days are shown. */
   const sightOfOlder = (currency: string | null, missing: readonly string[]): Promise<Seeing> =>

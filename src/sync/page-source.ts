@@ -1,6 +1,6 @@
 /** Where the pages of a window come from while it is read, and what their reading shares. */
 import { PlatformRejected, PlatformReplyInvalid } from '../platform/errors.ts';
-import type { LedgerPage } from '../platform/ledger-reader.ts';
+import type { LedgerPage, LedgerPageQuery, MerchantAccess } from '../platform/ledger-reader.ts';
 import type { Asked } from './certificate.ts';
 import type { ReadingWork } from './reading-work.ts';
 
@@ -16,6 +16,13 @@ export interface PageSource {
   /** Whether an empty page is believed, see `createDoubtOfEmpty`. Throws `PlatformRejected` if it is a refusal. */
   readonly isEmptyBelieved: (asked: Asked, page: LedgerPage) => Promise<boolean>;
 }
+
+/** The query for a page of a window: without a currency where it is asked for all of them. */
+export const pageQuery = (
+  merchant: MerchantAccess,
+  { window, currency }: Asked,
+  pageNum: number,
+): LedgerPageQuery => ({ merchant, window, pageNum, ...(currency === null ? {} : { currency }) });
 
 /** Whether the platform answered, and did not want to or could not say what was asked. */
 export const isRefusal = (error: unknown): boolean =>

@@ -10,7 +10,7 @@ import type { LedgerEntry, Window } from '../ledger/entry.ts';
 import type { LedgerPage, LedgerPageQuery, LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import { pagesOf, type Asked } from './certificate.ts';
 import { isFilled } from './certify.ts';
-import { isRefusal } from './page-source.ts';
+import { isRefusal, pageQuery } from './page-source.ts';
 import { placeOf, widened, type PlatformClock } from './clocks.ts';
 import { READ_LIMITS } from './limits.ts';
 import { PlatformBehind } from './sync-report.ts';
@@ -91,9 +91,9 @@ function createNewestPage(
   const known = new Map<string, Known>();
   let isOver = false;
 
-  const readPage = async ({ window, currency }: Asked, pageNum: number): Promise<LedgerPage> => {
+  const readPage = async (asked: Asked, pageNum: number): Promise<LedgerPage> => {
     signal.throwIfAborted();
-    const query = { merchant, window, pageNum, ...(currency === null ? {} : { currency }) };
+    const query = pageQuery(merchant, asked, pageNum);
     const key = keyOf(query);
     const kept = known.get(key);
     if (kept !== undefined) return kept.page;

@@ -8,11 +8,11 @@ import { UNTRACED, type Trace } from '../host/trace.ts';
 import type { LedgerPage, LedgerPageQuery, LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import type { Asked } from './certificate.ts';
 import { certifyWide, certifyWindow, type NotedReading, type RetryBudget } from './certify.ts';
-import { type PageSource, spanText } from './page-source.ts';
+import { pageQuery, type PageSource, spanText } from './page-source.ts';
 import { READ_LIMITS, type ReadLimits, type SplitPolicy, type Split } from './limits.ts';
 import { createDoubtOfEmpty, type StoredNear } from './empty-replies.ts';
 import { createPageSemaphore, type PageSemaphore } from './page-semaphore.ts';
-import { createReadingWork, type ReadingWork } from './reading-work.ts';
+import type { ReadingWork } from './reading-work.ts';
 import { type WideWindow, wideOf } from './wide-windows.ts';
 import type { Window } from '../ledger/entry.ts';
 
@@ -21,10 +21,8 @@ export interface ReadWindowsOptions {
   readonly merchant: MerchantAccess;
   readonly asked: readonly WideWindow[];
   readonly limits?: Partial<ReadLimits> | undefined;
-  /** What the reading has cost so far; left out, it begins here, without a limit of calls. */
-  readonly work?: ReadingWork | undefined;
-  /** Left out: none but what is stored is known, and nothing is stored. */
-  readonly storedNear?: StoredNear | undefined;
+  readonly work: ReadingWork;
+  readonly storedNear: StoredNear;
   readonly signal: AbortSignal;
   /**
    * Called at once for each first page. The reading of its window is taken after this resolves; a rejection stops all.
@@ -41,7 +39,6 @@ export interface ReadWindowsOptions {
 interface Shared {
   readonly options: ReadWindowsOptions;
   readonly limits: ReadLimits;
-  readonly work: ReadingWork;
   readonly credits: PageSemaphore;
   readonly stopping: ReturnType<typeof createStopping>;
   readonly queue: WindowQueue;
@@ -59,8 +56,6 @@ export async function readWindows(options: ReadWindowsOptions): Promise<void> {
   stopping.signal.addEventListener('abort', credits.open, { once: true });
   const queue = new WindowQueue(options.asked, limits.pageNumMax);
   const { trace = UNTRACED } = options;
-  const planned = options.asked.reduce((count, one) => count + one.planned.length, 0);
-  const { work = createReadingWork(planned, { ...limits, callsMin: Infinity }) } = options;
 
   const running = new Set<Promise<void>>();
   const begin = (task: Task): void => {
@@ -75,7 +70,7 @@ export async function readWindows(options: ReadWindowsOptions): Promise<void> {
     while (!stopping.signal.aborted && running.size < limits.windowsInProgressMax && !queue.isEmpty)
       begin(queue.next());
   };
-  const shared: Shared = { options, limits, work, credits, stopping, queue, onPutBack: beginWaiting };
+  const shared: Shared = { options, limits, credits, stopping, queue, onPutBack: beginWaiting };
   try {
     for (;;) {
       beginWaiting();
@@ -124,7 +119,7 @@ async function readTask(task: Task, shared: Shared): Promise<void> {
     pageOf(asked, { pageNum, isBeyondLast }, shared);
   const source: PageSource = {
     page,
-    work: shared.work,
+    work: options.work,
     isEmptyBelieved: createDoubtOfEmpty(page, options.storedNear),
     holdPages: async (pages) => {
       if (held > 1) return;
@@ -133,7 +128,7 @@ async function readTask(task: Task, shared: Shared): Promise<void> {
       await credits.take(most, rank);
     },
     onFirstPage: (page, asked) => {
-      shared.work.noteTotal(asked, page);
+      options.work.noteTotal(asked, page);
       const check = options.onFirstPage(page, asked);
       check.catch(stopping.fail);
       checks.push(check);
@@ -160,15 +155,15 @@ async function readTask(task: Task, shared: Shared): Promise<void> {
 }
 
 async function pageOf(
-  { window, currency }: Asked,
+  asked: Asked,
   place: Pick<LedgerPageQuery, 'pageNum' | 'isBeyondLast'>,
   shared: Shared,
 ): Promise<LedgerPage> {
-  const { reader, merchant } = shared.options;
+  const { reader, merchant, work } = shared.options;
   const { signal } = shared.stopping;
   signal.throwIfAborted();
-  shared.work.countCall();
-  return reader.page({ merchant, window, ...place, ...(currency === null ? {} : { currency }) }, signal);
+  work.countCall();
+  return reader.page({ ...pageQuery(merchant, asked, place.pageNum), ...place }, signal);
 }
 
 async function take(

@@ -5,6 +5,7 @@
  */
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import type { Window } from '../ledger/entry.ts';
+import { counted } from '../ledger/text.ts';
 import { overlaps } from '../ledger/window.ts';
 import type { LedgerPage } from '../platform/ledger-reader.ts';
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
@@ -145,5 +146,5 @@ const alikeText = (total: number, windows: number): string =>
   'totals, so reading was stopped: ask the platform to count what lies between beginDate and endDate of sp2404';
 
 const tooManyCalls = (calls: number, windows: number, proven: number): string =>
-  `reading was stopped after ${calls} calls, the limit for ${windows} window${windows === 1 ? '' : 's'} and ${proven} proven ` +
-  `page${proven === 1 ? '' : 's'} of entries of one merchant in one run: the replies do not add up`;
+  `reading was stopped after ${calls} calls, the limit for ${counted(windows, 'window')} and ` +
+  `${counted(proven, 'proven page')} of entries of one merchant in one run: the replies do not add up`;

@@ -40,7 +40,7 @@ import { isEmpty } from './beliefs.ts';
 import type { Asked } from './certificate.ts';
 import { capText } from './caps.ts';
 import { MAY_BE_CUT_MS, type NotedReading } from './certify.ts';
-import { isRefusal } from './page-source.ts';
+import { isRefusal, pageQuery } from './page-source.ts';
 import { createPassReader, settledByMs, type PassReader } from './pass-reader.ts';
 import { readWindows, type ReadWindowsOptions } from './read-windows.ts';
 import { createReadingWork, type ReadingWork } from './reading-work.ts';
@@ -189,10 +189,9 @@ async function beginPass(options: SyncOptions, shared: Shared): Promise<Pass> {
 /** Of stored days that are not read in this pass. */
 const readOlder =
   ({ merchant, signal }: SyncOptions, { reader }: PassReader) =>
-  async ({ window, currency }: Asked): Promise<LedgerPage | null> => {
+  async (asked: Asked): Promise<LedgerPage | null> => {
     try {
-      const query = { merchant, window, pageNum: 1, ...(currency === null ? {} : { currency }) };
-      return await reader.page(query, signal);
+      return await reader.page(pageQuery(merchant, asked, 1), signal);
     } catch (error) {
       if (!isRefusal(error)) throw error;
       return null;
@@ -230,10 +229,8 @@ const HIDDEN_FACTOR_MIN = 1.05;
 async function nameCaps({ options, readings, source, work }: Pass): Promise<void> {
   const { merchant, signal } = options;
   for (const { asked, total, came } of readings.lesser()) {
-    const { window, currency } = asked;
-    if (lengthMs(window) > MAY_BE_CUT_MS || came < HIDDEN_FACTOR_MIN * total) continue;
-    const query = { merchant, window, pageNum: 1, ...(currency === null ? {} : { currency }) };
-    const again = await source.reader.page(query, signal);
+    if (lengthMs(asked.window) > MAY_BE_CUT_MS || came < HIDDEN_FACTOR_MIN * total) continue;
+    const again = await source.reader.page(pageQuery(merchant, asked, 1), signal);
     if (again.total === total) work.noteCap(capText(asked, total, came));
   }
 }

@@ -19,7 +19,7 @@ const MINUTE_MS = 60_000;
 /** Offsets are between -12:00 and +14:00. We check 14 hours in both directions. */
 const OFFSET_MAX_MIN = 14 * 60;
 const OFFSET_STEP_MIN = 15;
-const ZONES_NAMED_MAX = 6;
+export const ZONES_NAMED_MAX = 6;
 
 /** Entries are not at the times the configured zone means, but all off by the same offset: the setting is wrong. */
 export class TimeZoneWrong extends ExpectedError {
@@ -214,7 +214,8 @@ function astrayIn(
   return { kind: 'wrong', trueMs, offsetMinutes: Math.round((wallMsOf(first!) - trueMs) / MINUTE_MS) };
 }
 
-const wallMsOf = ({ bookedAt }: LedgerEntry): number => Date.parse(`${bookedAt.replace(' ', 'T')}Z`);
+/** The entry's time as the platform writes it, taken as a time in UTC. */
+export const wallMsOf = ({ bookedAt }: LedgerEntry): number => Date.parse(`${bookedAt.replace(' ', 'T')}Z`);
 
 async function findOffset(probe: Probe, entry: LedgerEntry, toleranceMs: number): Promise<ZoneFinding> {
   const { batchNo, bookedMs } = entry;

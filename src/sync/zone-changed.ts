@@ -10,9 +10,7 @@ import { ALL_TIME } from '../ledger/window.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { anyEntry, newestEntryIn } from '../store/entries.ts';
 import { firstNamed } from '../ledger/text.ts';
-import type { TimeZoneWrong } from './time-zone-proof.ts';
-
-const ZONES_NAMED_MAX = 6;
+import { wallMsOf, ZONES_NAMED_MAX, type TimeZoneWrong } from './time-zone-proof.ts';
 
 /** One merchant's timestamps are in another zone than the one that was proven before, or that other merchants prove. */
 class TimeZoneChanged extends ExpectedError {
@@ -40,8 +38,7 @@ export async function asZoneChange(
     : null;
 }
 
-const storedOffsetMs = ({ bookedAt, bookedMs }: LedgerEntry): number =>
-  Date.parse(`${bookedAt.replace(' ', 'T')}Z`) - bookedMs;
+const storedOffsetMs = (entry: LedgerEntry): number => wallMsOf(entry) - entry.bookedMs;
 
 /** Whether the entry was stored under a zone with the offset of this one. If not, the setting was changed since. */
 const isOf = (zone: string, entry: LedgerEntry): boolean =>

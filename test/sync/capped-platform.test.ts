@@ -33,6 +33,7 @@ async function readFirst(platform: MemoryPlatform, change: Change) {
   const failure = await readWindows({
     ...{ reader, work, asked: [{ ...wideOf(DAYS, null), readBefore: [] }] },
     merchant: { merchantNo: 'M-TEST', token: 'made-up' },
+    storedNear: () => Promise.resolve(null),
     signal: new AbortController().signal,
     onFirstPage: () => Promise.resolve(),
     onContradiction: () => undefined,

@@ -4,8 +4,9 @@ import { expect, test } from 'vitest';
 import type { Window } from '../../src/ledger/entry.ts';
 import type { LedgerPageQuery } from '../../src/platform/ledger-reader.ts';
 import type { WindowReading } from '../../src/store/compare-with-stored.ts';
-import type { ReadLimits } from '../../src/sync/limits.ts';
+import { READ_LIMITS, type ReadLimits } from '../../src/sync/limits.ts';
 import { readWindows } from '../../src/sync/read-windows.ts';
+import { createReadingWork } from '../../src/sync/reading-work.ts';
 import { randomOf } from '../support/random.ts';
 import { createMemoryPlatform, spread, type Booking } from './memory-platform.ts';
 
@@ -118,6 +119,8 @@ test(
             merchant: { merchantNo: 'M-TEST', token: 'made-up' },
             asked: [{ window: HOUR, currency: null, planned: [HOUR] }],
             limits: LIMITS,
+            work: createReadingWork(1, { ...READ_LIMITS, ...LIMITS, callsMin: Infinity }),
+            storedNear: () => Promise.resolve(null),
             signal: new AbortController().signal,
             onFirstPage: () => Promise.resolve(),
             onContradiction: (problem) => contradictions.push(problem),
@@ -158,6 +161,8 @@ test(
             merchant: { merchantNo: 'M-TEST', token: 'made-up' },
             asked: [{ window: HOUR, currency: null, planned: [HOUR] }],
             limits: LIMITS,
+            work: createReadingWork(1, { ...READ_LIMITS, ...LIMITS, callsMin: Infinity }),
+            storedNear: () => Promise.resolve(null),
             signal: new AbortController().signal,
             onFirstPage: () => Promise.resolve(),
             onContradiction: () => undefined,

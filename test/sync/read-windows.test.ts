@@ -4,8 +4,9 @@ import type { LedgerEntry, Window } from '../../src/ledger/entry.ts';
 import { mergeWindows } from '../../src/ledger/window.ts';
 import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
 import type { WindowReading } from '../../src/store/compare-with-stored.ts';
-import type { ReadLimits } from '../../src/sync/limits.ts';
+import { READ_LIMITS, type ReadLimits } from '../../src/sync/limits.ts';
 import { readWindows } from '../../src/sync/read-windows.ts';
+import { createReadingWork } from '../../src/sync/reading-work.ts';
 import { createMemoryPlatform, spread, type Booking, type Faults } from './memory-platform.ts';
 import { virtualLine } from './virtual-line.ts';
 
@@ -45,6 +46,8 @@ async function readAll(
     merchant: MERCHANT,
     asked: windows.map((window) => ({ window, currency: null, planned: [window] })),
     limits,
+    work: createReadingWork(windows.length, { ...READ_LIMITS, ...limits, callsMin: Infinity }),
+    storedNear: () => Promise.resolve(null),
     signal: new AbortController().signal,
     onFirstPage: () => Promise.resolve(),
     onContradiction: () => undefined,
