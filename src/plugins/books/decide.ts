@@ -16,13 +16,13 @@ import { arrayLiteral, rowOf, rowsOf, type Db, type Trx } from '../../store/engi
 import { matchIn } from './match.ts';
 import { ENTRY, ENTRY_ROWS, lockBooks, MATCH } from './open.ts';
 import { answerEntries } from './proposals.ts';
+import { DIFFERENCE_TYPE } from './settings.ts';
 import type { Deciding } from '../../months/own-books.ts';
 
 /** Most entries of one decision. */
 const DECIDED_MAX = 500;
 /** Most characters of its note. */
 const NOTE_MAX = 1_000;
-const TYPE = /^[\p{L}\p{N}][\p{L}\p{N} _-]{0,49}$/u;
 
 /** A decision that cannot be made as things are; nothing was changed. */
 class DecisionRefused extends ExpectedError {
@@ -80,7 +80,7 @@ function assertWords(decision: Decision, note: string | null): void {
   refuseIf(lacksNote, 'the reason is missing; say why, in the note.');
   const lacksType = type === null && step === 'writeoff';
   refuseIf(lacksType, 'the type is missing; say what is written off, for example error.');
-  const isType = type === null || TYPE.test(type);
+  const isType = type === null || DIFFERENCE_TYPE.test(type);
   refuseIf(!isType, 'a type has up to 50 letters and digits; shorten it, like fee.');
 }
 

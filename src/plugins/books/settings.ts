@@ -1,17 +1,19 @@
 /** Settings of own books: how they are matched with the ledger, and who may decide what is left. */
 import { z } from 'zod';
+import { CURRENCY_CODE } from '../../ledger/money.ts';
 import { MATCH_RULES } from '../../ledger/own-books.ts';
 import { setting, settingsGroup } from '../../settings/setting.ts';
 import { someOf } from '../../settings/values/lists.ts';
 import { integer, jobTimes, jsonText, yesOrNo } from '../../settings/values/scalars.ts';
 
-const CURRENCY = /^[A-Z]{3}$/;
+/** What the type of a difference is. */
+export const DIFFERENCE_TYPE = /^[\p{L}\p{N}][\p{L}\p{N} _-]{0,49}$/u;
 const AMOUNT = /^\d{1,15}(?:\.\d{1,8})?$/;
 
 /** Amounts are text in quotes, so that no digit of them is lost. */
 const ofCurrencies = <Value extends z.ZodType>(of: Value, error: string) =>
   z
-    .preprocess(jsonText, z.record(z.string({ error }).regex(CURRENCY, { error }), of, { error }))
+    .preprocess(jsonText, z.record(z.string({ error }).regex(CURRENCY_CODE, { error }), of, { error }))
     .transform((values) => new Map(Object.entries(values) as [string, z.output<Value>][]));
 
 /** An amount, 0 or more, by currency. */
@@ -24,7 +26,7 @@ const amountsOfCurrencies = () => {
 const tolerances = () => {
   const error = `must map currency codes to max and type, like {"USD":{"max":"0.50","type":"fee"}} (in the environment: JSON)`;
   const max = z.string({ error }).regex(AMOUNT, { error });
-  const type = z.string({ error }).regex(/^[\p{L}\p{N}][\p{L}\p{N} _-]{0,49}$/u, { error });
+  const type = z.string({ error }).regex(DIFFERENCE_TYPE, { error });
   return ofCurrencies(z.strictObject({ max, type }, { error }), error);
 };
 

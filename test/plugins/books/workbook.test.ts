@@ -82,6 +82,11 @@ test.each<readonly [string, Parameters<typeof workbook>[0], RegExp]>([
     },
     /more than 1,048,576 characters in a row/,
   ],
+  [
+    'one text in one cell',
+    { rows: `<row><c t="inlineStr"><is><t>${'a'.repeat(40_000_000)}</t></is></c></row>` },
+    /more than 1,048,576 characters in a row/,
+  ],
   ['bytes in another file', { more: '0'.repeat(135_000_000) }, /134,217,728 bytes when it is unpacked/],
 ])('a workbook of too much is refused: %s', async (_what, content, problem) => {
   const file = await workbook(content);

@@ -13,6 +13,9 @@ interface Cell {
   hasResult: boolean;
 }
 
+/** Of a tag and what stands behind it, so much is kept until the next one; whether that is empty shows in its beginning. */
+const BEGUN_CHARACTERS_MAX = 65_536;
+
 /** Returns what is given a sheet's XML piece by piece, and the cells that it found, as `B7`. */
 function formulaSearch() {
   const found = new Set<string>();
@@ -37,9 +40,9 @@ function formulaSearch() {
   };
   const take = (piece: string): void => {
     const text = rest + piece;
-    const cut = text.lastIndexOf('<');
-    const complete = cut === -1 ? '' : text.slice(0, cut);
-    rest = cut === -1 ? text : text.slice(cut);
+    const cut = Math.max(text.lastIndexOf('<'), 0);
+    const complete = text.slice(0, cut);
+    rest = text.slice(cut, cut + BEGUN_CHARACTERS_MAX);
     // What stands behind a tag, up to the next one.
     for (const match of complete.matchAll(TAG)) {
       const at = match.index + match[0].length;

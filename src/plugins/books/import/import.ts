@@ -93,15 +93,9 @@ async function importIn(trx: Trx, request: ImportRequest): Promise<ImportReport>
   const aboveLimit = await aboveLimitReason(importing);
   if (aboveLimit !== null && request.isDryRun !== true) await takeSecondPerson(importing, aboveLimit);
   return {
-    ...{
-      importId: request.isDryRun === true ? null : id,
-      ...counts,
-      answered,
-      kept,
-      zone: zones.own,
-      aboveLimit,
-      moved,
-    },
+    importId: request.isDryRun === true ? null : id,
+    ...counts,
+    ...{ answered, kept, zone: zones.own, aboveLimit, moved },
     ...{ firstDay: covered?.firstDay ?? null, lastDay: covered?.lastDay ?? null },
     notWithdrawn: span !== null && !isNamed ? NOT_WITHDRAWN : null,
     firstUnreadable: unreadable.slice(0, FIRST_UNREADABLE),
@@ -296,14 +290,8 @@ async function finishImport(importing: Importing, covered: Span | null): Promise
     (SELECT starts_on FROM book_import WHERE (merchant_no, book) = (${merchantNo}, ${book}) AND id < ${id} ORDER BY id DESC LIMIT 1)))`;
   const [heldFrom, heldTo] =
     covered === null ? [null, null] : [covered.beginMs, covered.endMs].map((ms) => new Date(ms));
-  const days = {
-    first_day: firstDay,
-    last_day: lastDay,
-    starts_on: startsOn,
-    held_from: heldFrom,
-    held_to: heldTo,
-  };
-  const figures = { content_sha256: sha256, rows_read, ...counts, ...days };
+  const days = { first_day: firstDay, last_day: lastDay, held_from: heldFrom, held_to: heldTo };
+  const figures = { content_sha256: sha256, rows_read, ...counts, ...days, starts_on: startsOn };
   await trx.updateTable('book_import').set(figures).where('id', '=', id).execute();
   const answered = await rowsOf(trx)`
     UPDATE book_unreadable AS row SET answered_import_id = ${id} FROM book_import AS earlier

@@ -31,12 +31,17 @@ const oneOf = <const Values extends readonly [string, ...string[]]>(values: Valu
   z.enum(values, { error: `is one of: ${values.join(', ')}` });
 const lines = text(/^\d{1,3}$/, 'is a number of lines, 0 to 999').transform(Number);
 
-const NAMES_COLUMN = `names a column, or a list of 1 to ${COLUMNS_MAX} columns`;
-const name = z.string().trim().min(1, { error: NAMES_COLUMN });
+/** One text, or a list of some. */
+function oneOrMore(noun: string, max: number) {
+  const error = `names a ${noun}, or a list of 1 to ${max} ${noun}s`;
+  const one = z.string().trim().min(1, { error });
+  return z
+    .union([one, z.array(one).min(1).max(max)], { error })
+    .transform((given): readonly string[] => [given].flat());
+}
+
 /** One column, or several whose cells belong together. */
-const columns = z
-  .union([name, z.array(name).min(1).max(COLUMNS_MAX)], { error: NAMES_COLUMN })
-  .transform((given): readonly string[] => [given].flat());
+const columns = oneOrMore('column', COLUMNS_MAX);
 const maybe = columns.optional();
 const COLUMNS = {
   ...{ number: columns, booked: columns, currency: maybe, amount: maybe, credit: maybe, debit: maybe },
@@ -44,12 +49,8 @@ const COLUMNS = {
 };
 
 const WORDS_MAX = 20;
-const NAMES_WORDS = `names a word, or a list of 1 to ${WORDS_MAX} words`;
-const word = z.string().trim().min(1, { error: NAMES_WORDS });
 /** Words of the column of the direction, in small letters. */
-const words = z
-  .union([word, z.array(word).min(1).max(WORDS_MAX)], { error: NAMES_WORDS })
-  .transform((given): readonly string[] => [given].flat().map((one) => one.toLowerCase()));
+const words = oneOrMore('word', WORDS_MAX).transform((given) => given.map((one) => one.toLowerCase()));
 const DIRECTION_RULE =
   'has the words for debit, for credit, or for both, like {debit: Debit, credit: Credit}';
 const DIRECTIONS = { debit: words.optional(), credit: words.optional() };

@@ -44,16 +44,15 @@ interface Sums {
 /** What the import changed and withdrew, by currency, without signs: a changed entry is the earlier one withdrawn, and another one added. */
 const changedSums = ({ trx, id, merchantNo, book }: Importing) => rowsOf(trx)<Sums>`
   WITH touched AS (
-    SELECT *, earlier->-1 AS last FROM book_entry WHERE (merchant_no, book) = (${merchantNo}, ${book})
-      AND (withdrawn_import_id = ${id} OR import_id = ${id} AND version > 1)
+    SELECT own.currency, own.amount, import_id, withdrawn_import_id, last.currency AS last_currency, last.amount AS last_amount,
+      (own.currency, own.day, own.amount, own.reference) IS DISTINCT FROM (last.currency, last.day, last.amount, last.reference) AS is_other
+    FROM book_entry AS own
+    LEFT JOIN jsonb_to_record(earlier->-1) AS last (currency text, day date, amount numeric, reference text) ON true
+    WHERE (merchant_no, book) = (${merchantNo}, ${book}) AND (withdrawn_import_id = ${id} OR import_id = ${id} AND version > 1)
   ), moved AS (
     SELECT currency, 0 AS added, abs(amount) AS withdrawn FROM touched WHERE withdrawn_import_id = ${id}
-    UNION ALL
-    SELECT currency, abs(amount), 0 FROM touched WHERE import_id = ${id} AND version > 1 AND (currency, day, amount, reference)
-      IS DISTINCT FROM (last->>'currency', (last->>'day')::date, (last->>'amount')::numeric, last->>'reference')
-    UNION ALL
-    SELECT last->>'currency', 0, abs((last->>'amount')::numeric) FROM touched WHERE import_id = ${id} AND version > 1 AND (currency, day, amount, reference)
-      IS DISTINCT FROM (last->>'currency', (last->>'day')::date, (last->>'amount')::numeric, last->>'reference')
+    UNION ALL SELECT currency, abs(amount), 0 FROM touched WHERE import_id = ${id} AND is_other
+    UNION ALL SELECT last_currency, 0, abs(last_amount) FROM touched WHERE import_id = ${id} AND is_other
   )
   SELECT currency, sum(added)::text AS added, sum(withdrawn)::text AS withdrawn FROM moved GROUP BY currency`;
 
@@ -61,19 +60,12 @@ const changedSums = ({ trx, id, merchantNo, book }: Importing) => rowsOf(trx)<Su
 export async function aboveLimitReason(importing: Importing): Promise<string | null> {
   const { approvalAbove, added, counts } = importing;
   if (approvalAbove.size === 0) return null;
-  const sums = new Map<string, Sums>(
-    [...added].map(([currency, sum]) => [currency, { currency, added: sum, withdrawn: '0' }]),
-  );
   const changed = counts.changed + counts.returned + counts.withdrawn > 0 ? await changedSums(importing) : [];
-  for (const one of changed) {
-    const all = addAmounts(sums.get(one.currency)?.added ?? '0', one.added);
-    sums.set(one.currency, { ...one, added: all });
-  }
   for (const [currency, limit] of approvalAbove) {
-    const { added: adds = '0', withdrawn = '0' } = sums.get(currency) ?? {};
+    const of = changed.find((one) => one.currency === currency);
     for (const [verb, sum] of [
-      ['adds', adds],
-      ['withdraws', withdrawn],
+      ['adds', addAmounts(added.get(currency) ?? '0', of?.added ?? '0')],
+      ['withdraws', of?.withdrawn ?? '0'],
     ] as const)
       if (compareAmounts(sum, limit) > 0)
         return `it ${verb} ${moneyText(sum, currency)} in all, which is above the limit of ${moneyText(limit, currency)}`;

@@ -10,14 +10,13 @@ import { UsageError } from '../../../run/verdict/exit-codes.ts';
 import { csvRows, withLineEnds, UnreadableRows } from '../../../verify/csv.ts';
 import { assertProtected } from '../../../store/engine/connection.ts';
 import type { Mapping } from './mapping.ts';
-import { workbookNumber } from './values.ts';
+import { COLUMNS_MAX, workbookNumber } from './values.ts';
 import { COMMAND_LIMITS, workbookRows, type WorkbookLimits, type WorkbookValue } from './workbook.ts';
 
 /** Rows that are handed on together, at least. */
 const BATCH_ROWS = 4_000;
 const READ_BYTES = 262_144;
 const CELL_BYTES_MAX = 1_048_576;
-const COLUMNS_MAX = 1_000;
 /** A workbook is held in memory. */
 const WORKBOOK_BYTES_MAX = 256 * 1_048_576;
 const CONNECT_MS = 10_000;

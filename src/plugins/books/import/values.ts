@@ -3,6 +3,8 @@ import { dayOf, instantsOf, isDay } from '../../../ledger/business-day.ts';
 import { isWithinDigits, plainDecimal } from '../../../ledger/money.ts';
 import type { BusinessDay } from '../../../ledger/entry.ts';
 
+/** Of a file; a book has some ten. */
+export const COLUMNS_MAX = 1_000;
 /** Most parts of a reference that are kept; the others cannot name an entry of the ledger. */
 const KEYS_MAX = 50;
 const KEY_CHARACTERS_MAX = 100;

@@ -6,7 +6,7 @@ import { loadFor } from '../../../host/packages.ts';
 import { ExpectedError } from '../../../ledger/ending.ts';
 import { messageOf } from '../../../ledger/text.ts';
 import { cellName, unsolvedFormulas } from './formulas.ts';
-import { NO_RESULT } from './values.ts';
+import { COLUMNS_MAX, NO_RESULT } from './values.ts';
 import type { WorkbookAnswer, WorkbookLimits, WorkbookQuestion, WorkbookValue } from './workbook.ts';
 
 /** Rows, and characters of them, that are written together. */
@@ -40,7 +40,7 @@ async function assertWithin(file: Buffer, limits: WorkbookLimits): Promise<void>
   const count = (text: string): void => {
     for (const [, kind, letters = ''] of text.matchAll(ELEMENT)) {
       counts[kind as keyof typeof counts] += 1;
-      if (kind === 'c' && columnNumber(letters) > limits.columns) throw tooMany('columns', limits.columns);
+      if (kind === 'c' && columnNumber(letters) > COLUMNS_MAX) throw tooMany('columns', COLUMNS_MAX);
     }
     if (counts.row + counts.c > limits.cells) throw tooMany('rows and cells', limits.cells);
     if (counts.si > limits.strings) throw tooMany('texts', limits.strings);
@@ -88,7 +88,7 @@ async function writeRows(file: Buffer, { sheet, limits }: WorkbookQuestion): Pro
     cells += 1 + values.length;
     characters += ofRow;
     ofPart += ofRow;
-    if (values.length > limits.columns) throw tooMany('columns', limits.columns);
+    if (values.length > COLUMNS_MAX) throw tooMany('columns', COLUMNS_MAX);
     if (cells > limits.cells) throw tooMany('rows and cells', limits.cells);
     if (ofRow > ROW_CHARACTERS_MAX) throw tooMany('characters in a row', ROW_CHARACTERS_MAX);
     if (characters > charactersMax) throw tooMany('characters', charactersMax);

@@ -13,19 +13,22 @@ export interface WorkbookLimits {
   readonly strings: number;
   /** Rows and cells of all sheets together; in the sheet that is read, empty cells before filled ones count, too. */
   readonly cells: number;
-  readonly columns: number;
   /** Of the process that reads it. */
   readonly heapMb: number;
 }
 
 /** A person at the machine may read what the machine can hold. */
 export const COMMAND_LIMITS: WorkbookLimits = {
-  ...{ unpackedBytes: 1_024 * 1_048_576, strings: 4_000_000, cells: 20_000_000, columns: 1_000 },
+  unpackedBytes: 1_024 * 1_048_576,
+  strings: 4_000_000,
+  cells: 20_000_000,
   heapMb: 1_024,
 };
 /** A server has other work, and reads one at a time; its container has 512 MB. */
 export const PAGES_LIMITS: WorkbookLimits = {
-  ...{ unpackedBytes: 128 * 1_048_576, strings: 400_000, cells: 2_000_000, columns: 1_000 },
+  unpackedBytes: 128 * 1_048_576,
+  strings: 400_000,
+  cells: 2_000_000,
   heapMb: 160,
 };
 

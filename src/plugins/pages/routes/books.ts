@@ -129,11 +129,8 @@ async function shownBook(context: PagesContext, asked: Asked, said: Said | null)
   const proposals = await desk.proposed(db, { merchantNo, currency, rules: settings.books, today });
   const asksAnswers = field('step') === 'accept';
   const typed = {
-    ...{
-      chosen: asked.fields('entry'),
-      type: field('type') ?? '',
-      note: asksAnswers ? '' : (field('note') ?? ''),
-    },
+    ...{ chosen: asked.fields('entry'), type: field('type') ?? '' },
+    note: asksAnswers ? '' : (field('note') ?? ''),
     answers: new Map(answersIn(asked).map(({ answer, type }) => [answer, type ?? ''])),
     answersNote: field('answersNote') ?? '',
   };

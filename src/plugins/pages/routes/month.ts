@@ -10,6 +10,7 @@ import type { Said } from '../html/view.ts';
 import { accountMonths, type Month } from '../../../months/month.ts';
 import {
   REASON_CHARACTERS_MAX,
+  type CloseOptions,
   type CloseResult,
   type CloseStep,
   type MonthClose,
@@ -121,32 +122,29 @@ function doneSaid(
   return said(close.done(last.number, last.statements), true);
 }
 
+/** What months are closed with, by the settings; null where they do not say the platform's zone. */
+function closeOptions({ db, objects, settings, now }: PagesContext): CloseOptions | null {
+  const { signingKey, platform, closeApproval, books, access } = settings;
+  if (platform === null) return null;
+  return {
+    ...{ db, objects, signingKey, zone: platform.timeZone, now, logins: access },
+    needsApproval: closeApproval === 'required',
+    needsMatch: books.closeNeedsMatch,
+  };
+}
+
 /** What is in the way of closing the month; null where that is not known. */
-async function checkedMonth(
-  { db, objects, settings, now }: PagesContext,
-  asked: Asked,
-  month: Month,
-): Promise<CloseResult | null> {
-  if (settings.platform === null) return null;
-  const { signingKey, platform, closeApproval } = settings;
-  const options = { db, objects, signingKey, zone: platform.timeZone, now };
-  return closeMonth(
-    {
-      ...{ merchantNo: merchantIn(asked), month, despite: null, step: 'check' },
-      auditEvent: { by: asked.person.name, command: 'close --check', subject: '' },
-    },
-    {
-      ...options,
-      needsApproval: closeApproval === 'required',
-      needsMatch: settings.books.closeNeedsMatch,
-      logins: settings.access,
-    },
-  );
+async function checkedMonth(context: PagesContext, asked: Asked, month: Month): Promise<CloseResult | null> {
+  const options = closeOptions(context);
+  if (options === null) return null;
+  const request = { merchantNo: merchantIn(asked), month, despite: null, step: 'check' } as const;
+  const auditEvent = { by: asked.person.name, command: 'close --check', subject: '' };
+  return closeMonth({ ...request, auditEvent }, options);
 }
 
 /** Closes the month as `daybook close` does; returns what to say where it was not closed, or only in part. */
 async function close(
-  { db, objects, settings, now }: PagesContext,
+  context: PagesContext,
   asked: Asked,
   step: CloseStep,
   { note, despite }: Typed,
@@ -154,7 +152,8 @@ async function close(
   const texts = asked.view.texts.close;
   const merchantNo = merchantIn(asked);
   const month = monthIn(asked.part('month'));
-  if (settings.platform === null) return texts.noZone;
+  const options = closeOptions(context);
+  if (options === null) return texts.noZone;
   if (Math.max(note.length, despite.length) > REASON_CHARACTERS_MAX)
     return texts.tooLong(REASON_CHARACTERS_MAX);
   if (step === 'reopen' && note === '') return texts.reasonMissing;
@@ -163,20 +162,6 @@ async function close(
     command: step === 'close' ? 'close' : `close --${step}`,
     subject: `${merchantNo} ${month.name}`,
     note: note || undefined,
-  };
-  const { signingKey, platform } = settings;
-  const needsApproval = settings.closeApproval === 'required';
-  const needsMatch = settings.books.closeNeedsMatch;
-  const logins = settings.access;
-  const options = {
-    db,
-    objects,
-    signingKey,
-    zone: platform.timeZone,
-    now,
-    needsApproval,
-    needsMatch,
-    logins,
   };
   const request = { merchantNo, month, despite: despite || null, auditEvent, step };
   let result: CloseResult;
