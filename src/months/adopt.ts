@@ -83,7 +83,7 @@ export async function adoptStore(options: AdoptOptions): Promise<AdoptReport> {
     if (adopted.merchantNo !== null) merchants.add(adopted.merchantNo);
     options.onDay?.(soFar());
   }
-  const adopted = closeKeys.length === 0 ? { closes: 0, left: [] } : await adoptCloses(closeKeys, options);
+  const adopted = await adoptCloses(closeKeys, options);
   closes = adopted.closes;
   left.push(...adopted.left);
   for (const merchantNo of merchants) {
