@@ -234,7 +234,7 @@ function unknownSummaries(
 interface Linked {
   readonly day: BusinessDay;
   readonly sha256: string;
-  /** Null if it was taken out of the chain, or never was in it. */
+  /** Null if it was taken out of the chain. */
   readonly place: number | null;
   /** SHA-256 of the one that it follows; null at the first place. */
   readonly follows: string | null;
@@ -259,10 +259,9 @@ async function takeForksOut(merchantNo: string, { db, leaseOf }: AdoptOptions): 
 
 const linksOf = (manifest: Manifest): Pick<Linked, 'follows' | 'names' | 'superseded'> => ({
   follows: manifest.previousManifest?.sha256 ?? null,
-  names: [manifest, ...(manifest.supersededManifests ?? [])]
-    .map(({ previousManifest }) => previousManifest)
-    .concat(manifest.earlierManifests ?? [])
-    .flatMap((named) => named?.sha256 ?? []),
+  names: [manifest, ...(manifest.supersededManifests ?? [])].flatMap(
+    ({ previousManifest }) => previousManifest?.sha256 ?? [],
+  ),
   superseded: (manifest.supersededManifests ?? []).map(({ sha256 }) => sha256),
 });
 
