@@ -154,19 +154,17 @@ export const MANIFEST_MEANINGS: Meanings = {
   format: 'names this format',
   merchantNo: 'the platform’s number of the merchant',
   day: 'the business day',
-  revision: 'grows with every manifest of the day; 0 in manifests made before this field existed',
-  epoch: 'epoch of the lease it was written under; 0 in manifests made before this field existed',
+  revision: 'grows with every manifest of the day',
+  epoch: 'epoch of the lease it was written under',
   timeZone: 'IANA zone of the business day and of `booked_at`',
   timeZoneProof: 'only where the zone was taken on trust',
   checked:
     'what was checked beyond the days read (`DAYBOOK_CHECKS`), by the run that wrote it or by earlier ones over the same statements',
   place:
-    'its place in the chain of the merchant’s manifests, from 1; absent from manifests made before chains existed',
+    'its place in the chain of the merchant’s manifests, from 1',
   previousManifest:
     'the merchant’s manifest that was made before this one, of whatever day; null at the first place',
   ...NAMED_MANIFEST_MEANINGS('previousManifest'),
-  earlierManifests: 'at the first place, the manifests made before chains existed',
-  ...NAMED_MANIFEST_MEANINGS('earlierManifests[]'),
   supersededManifests: 'the day’s manifests that this one took the place of, oldest first',
   'supersededManifests[].revision': 'its revision',
   'supersededManifests[].sha256': 'SHA-256 of its file, in hex',

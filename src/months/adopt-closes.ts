@@ -98,7 +98,7 @@ async function adoptClose({ key, text, close }: Found, options: AdoptingCloses):
       const reopenedId = await recordAction(trx, close, 'close --reopen', close.reopened);
       await storeReopening(trx, { merchantNo, month, number: number - 1 }, reopenedId);
     }
-    await noteLateOf(trx, { merchantNo, month: from, number });
+    await noteLateOf(trx, { merchantNo, month, number });
   });
   return null;
 }

@@ -83,7 +83,7 @@ export async function adoptStore(options: AdoptOptions): Promise<AdoptReport> {
     if (adopted.merchantNo !== null) merchants.add(adopted.merchantNo);
     options.onDay?.(soFar());
   }
-  const adopted = closeKeys.length === 0 ? { closes: 0, left: [] } : await adoptCloses(closeKeys, options);
+  const adopted = await adoptCloses(closeKeys, options);
   closes = adopted.closes;
   left.push(...adopted.left);
   for (const merchantNo of merchants) {
@@ -234,7 +234,7 @@ function unknownSummaries(
 interface Linked {
   readonly day: BusinessDay;
   readonly sha256: string;
-  /** Null if it was taken out of the chain, or never was in it. */
+  /** Null if it was taken out of the chain. */
   readonly place: number | null;
   /** SHA-256 of the one that it follows; null at the first place. */
   readonly follows: string | null;
@@ -259,10 +259,9 @@ async function takeForksOut(merchantNo: string, { db, leaseOf }: AdoptOptions): 
 
 const linksOf = (manifest: Manifest): Pick<Linked, 'follows' | 'names' | 'superseded'> => ({
   follows: manifest.previousManifest?.sha256 ?? null,
-  names: [manifest, ...(manifest.supersededManifests ?? [])]
-    .map(({ previousManifest }) => previousManifest)
-    .concat(manifest.earlierManifests ?? [])
-    .flatMap((named) => named?.sha256 ?? []),
+  names: [manifest, ...(manifest.supersededManifests ?? [])].flatMap(
+    ({ previousManifest }) => previousManifest?.sha256 ?? [],
+  ),
   superseded: (manifest.supersededManifests ?? []).map(({ sha256 }) => sha256),
 });
 

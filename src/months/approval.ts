@@ -27,9 +27,12 @@ const preparationsOf = (db: Db, { merchants, month }: CloseFilter) => rowsOf(db)
   WHERE ${ofMerchants(merchants)} AND ${ofMonth(month)}
   ORDER BY merchant_no, month`;
 
+/** A preparation as a person sees it. */
+export const wordsOf = ({ auditEventId: _, draft: __, ...words }: StoredPreparation): Preparation => words;
+
 /** The months that wait for approval, by merchant and month. */
 export const listPreparations = async (db: Db, filter: CloseFilter): Promise<Preparation[]> =>
-  (await preparationsOf(db, filter)).map(({ auditEventId: _, draft: __, ...one }) => one);
+  (await preparationsOf(db, filter)).map(wordsOf);
 
 export const preparationOf = async (
   trx: Trx,

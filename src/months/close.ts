@@ -28,15 +28,7 @@ import { explainedOfEach } from '../statements/summary.ts';
 import { figuresOf } from '../store/account-days.ts';
 import { recordAuditEvent } from '../store/audit.ts';
 import type { DB } from '../store/engine/schema.ts';
-import type {
-  Action,
-  CloseOptions,
-  CloseRequest,
-  CloseResult,
-  Obstacle,
-  Preparation,
-  StoredClose,
-} from './closes.ts';
+import type { Action, CloseOptions, CloseRequest, CloseResult, Obstacle, StoredClose } from './closes.ts';
 import {
   approvalObstacles,
   deletePreparation,
@@ -44,6 +36,7 @@ import {
   reopen,
   storePreparation,
   withdraw,
+  wordsOf,
   type Draft,
 } from './approval.ts';
 import { adjustmentsOf, claimClose, closesOfMonth, storeClose, storeCloseSignature } from './stored.ts';
@@ -140,12 +133,6 @@ async function freeze(
   });
   return { kind: 'closed', close, adjustments };
 }
-
-const wordsOf = ({
-  auditEventId: _,
-  draft: __,
-  ...words
-}: NonNullable<ToClose['preparation']>): Preparation => words;
 
 /** Names what a person saw: the month, and the preparation with its words. */
 const seenOf = (text: string, preparation: ToClose['preparation']): string => {

@@ -8,7 +8,7 @@ import type { RepairedFile, RepairOptions } from '../statements/repair-files.ts'
 import { MANIFEST_CONTENT_TYPE, SIGNATURE_CONTENT_TYPE } from '../statements/write-manifest.ts';
 import type { Db } from '../store/engine/database.ts';
 import { parseClose, type CloseFile } from '../verify/close-file.ts';
-import { adjustmentsOf, closesOf, closesOfMonth } from './stored.ts';
+import { adjustmentsOf, closesOf, closesOfMonth, firstDay } from './stored.ts';
 
 /** The text of the file. The order of its keys is the one in which a person reads it. */
 export const closeText = (close: CloseFile): string => `${JSON.stringify(close, null, 2)}\n`;
@@ -53,7 +53,7 @@ export async function repairCloses(options: RepairOptions): Promise<RepairedFile
       if (found === text) continue;
       await putReplacing(objects, key, Buffer.from(text), { fence: leaseFence(options), contentType });
       const damage = found === null ? 'missing' : 'altered';
-      repaired.push({ merchantNo, day: `${close.month}-01`, key, damage });
+      repaired.push({ merchantNo, day: firstDay(close.month), key, damage });
     }
   }
   return repaired;

@@ -1,8 +1,9 @@
 /** Says which days keep a month from being closed, and why. */
 import { shellWord } from '../ledger/text.ts';
-import { addDays, dayOf, dayWindow, zoneDays } from '../ledger/business-day.ts';
+import { addDays, dayWindow, zoneDays } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { covers, overlaps, subtractWindows } from '../ledger/window.ts';
+import { daysUncovered } from '../statements/withheld.ts';
 import { stretches, type AccountMonth, type Month } from './month.ts';
 import type { Kysely } from 'kysely';
 import { wallSecond } from '../ledger/wall-time.ts';
@@ -209,9 +210,7 @@ function unreadBefore(
   if (before === null) return null;
   const from = days.has(before) ? before : addDays(before, 1);
   const span = { beginMs: dayWindow(from, zone).beginMs, endMs: dayWindow(addDays(day, -1), zone).endMs };
-  const [missing, ...others] = span.beginMs > span.endMs ? [] : subtractWindows([span], certified);
-  if (missing === undefined) return null;
-  return { from: dayOf(missing.beginMs, zone), to: dayOf((others.at(-1) ?? missing).endMs, zone) };
+  return daysUncovered(span, certified, zone);
 }
 
 function whyBroken(window: Window, known: AccountFacts): Why | null {

@@ -219,24 +219,21 @@ export async function adjustmentsOfEach(
   return Map.groupBy(rows, ({ merchantNo }) => merchantNo);
 }
 
-/** Notes the days that a close could not freeze, as their first statement was published after it. `month`: its first day. */
+/** Notes the days that a close could not freeze, as their first statement was published after it. */
 export async function noteLateOf(
   trx: Trx,
-  {
-    merchantNo,
-    month,
-    number,
-  }: { readonly merchantNo: string; readonly month: BusinessDay; readonly number: number },
+  { merchantNo, month, number }: Pick<StoredClose, 'merchantNo' | 'month' | 'number'>,
 ): Promise<void> {
+  const from = firstDay(month);
   await sql`
     INSERT INTO event (kind, merchant_no, subject, at, data, run_id, reported_at)
     SELECT 'revision', merchant_no, currency || ' ' || day || ' r1', published_at,
       jsonb_build_object('currency', currency, 'day', day, 'revision', 1, 'afterClose', true), run_id, published_at
     FROM statement AS first
-    WHERE merchant_no = ${merchantNo} AND day >= ${month}::date AND day < (${month}::date + interval '1 month')::date
+    WHERE merchant_no = ${merchantNo} AND day >= ${from}::date AND day < (${from}::date + interval '1 month')::date
       AND revision = 1 AND NOT EXISTS (
         SELECT FROM month_close AS closed
-        WHERE (closed.merchant_no, closed.month, closed.number) = (${merchantNo}, ${month}::date, ${number}::integer)
+        WHERE (closed.merchant_no, closed.month, closed.number) = (${merchantNo}, ${from}::date, ${number}::integer)
           AND closed.frozen -> first.currency -> to_char(first.day, 'YYYY-MM-DD') IS NOT NULL
       )
     ON CONFLICT DO NOTHING`.execute(trx);

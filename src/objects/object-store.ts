@@ -1,14 +1,10 @@
 /**
  * Where statements are stored, as other modules see it: few operations, each safe to repeat, alike for S3 and a folder.
  */
-import { createHash } from 'node:crypto';
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
+import { digestOf, hashed, type Digest } from '../verify/bytes.ts';
 
-/** What an object holds: its size and the SHA-256 of its bytes, lower-case hex. */
-export interface Digest {
-  readonly bytes: number;
-  readonly sha256: string;
-}
+export { digestOf, type Digest };
 
 export interface ListedObject {
   /** Relative to the store's root. */
@@ -126,17 +122,6 @@ export async function* bytesOf(content: ObjectContent): AsyncGenerator<Uint8Arra
   else yield content;
 }
 
-/** Size and SHA-256 of a stream, read once. */
-export async function digestOf(stream: AsyncIterable<Uint8Array>): Promise<Digest> {
-  const hash = createHash('sha256');
-  let bytes = 0;
-  for await (const chunk of stream) {
-    hash.update(chunk);
-    bytes += chunk.byteLength;
-  }
-  return { bytes, sha256: hash.digest('hex') };
-}
-
 const sameDigest = (a: Digest, b: Digest): boolean => a.bytes === b.bytes && a.sha256 === b.sha256;
 
 /** A stream that hashes the bytes on their way, and remembers if its source failed. */
@@ -149,26 +134,17 @@ export interface MeteredStream {
 }
 
 export function metered(content: ObjectContent): MeteredStream {
-  const hash = createHash('sha256');
-  let bytes = 0;
+  const { stream, digest } = hashed(bytesOf(content));
   let failure: Error | undefined;
   async function* pass(): AsyncGenerator<Uint8Array> {
     try {
-      for await (const chunk of bytesOf(content)) {
-        hash.update(chunk);
-        bytes += chunk.byteLength;
-        yield chunk;
-      }
+      yield* stream;
     } catch (error) {
       failure = error instanceof Error ? error : new Error(String(error));
       throw failure;
     }
   }
-  return {
-    stream: pass(),
-    digest: () => ({ bytes, sha256: hash.copy().digest('hex') }),
-    sourceError: () => failure,
-  };
+  return { stream: pass(), digest, sourceError: () => failure };
 }
 
 /** The content, at whose end the fence is asked. */

@@ -4,6 +4,7 @@
 import { addDays, dayOf, daysFromTo, dayWindow, zoneDays } from '../ledger/business-day.ts';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { mergeWindows, subtractWindows } from '../ledger/window.ts';
+import { daysUncovered } from '../statements/withheld.ts';
 import type { DayRange } from './range.ts';
 import type { Kysely } from 'kysely';
 import { closeRanges, openRequestedRanges, type RequestedRange } from '../store/tasks.ts';
@@ -134,15 +135,12 @@ export function daysWithoutOpening(
   const isInRow = (day: BusinessDay): boolean => begun !== null && begun <= day && day < rowEnd!;
   // Most accounts have no gap: then nothing of their history is gone through.
   const start = first === begun ? rowEnd! : first;
-  const found = new Map<BusinessDay, BusinessDay[]>();
-  for (const { from, to } of mergeWindows(certified).flatMap((one) => completeDays(one, zone) ?? [])) {
-    const days = daysFromTo(from > start ? from : start, to).filter((day) => !has.has(day) && !isInRow(day));
-    for (const day of days) {
-      const before = known.findLast((one) => one < day)!;
-      found.set(before, [...(found.get(before) ?? []), day]);
-    }
-  }
-  return [...found].flatMap(([before, days]) => stretchesWithout({ before, days, certified, zone }));
+  const proven = mergeWindows(certified).flatMap((one) => completeDays(one, zone) ?? []);
+  const without = proven
+    .flatMap(({ from, to }) => daysFromTo(from > start ? from : start, to))
+    .filter((day) => !has.has(day) && !isInRow(day));
+  const byDayBefore = Map.groupBy(without, (day) => known.findLast((one) => one < day)!);
+  return [...byDayBefore].flatMap(([before, days]) => stretchesWithout({ before, days, certified, zone }));
 }
 
 /** Of days after the known one `before`, those that follow the same last unproven time are together. */
@@ -160,9 +158,7 @@ function stretchesWithout({
   const { beginMs } = dayWindow(before, zone);
   const unreadBefore = (day: BusinessDay): DayRange | null => {
     const span = { beginMs, endMs: dayWindow(addDays(day, -1), zone).endMs };
-    const [missing, ...others] = subtractWindows([span], certified);
-    if (missing === undefined) return null;
-    return { from: dayOf(missing.beginMs, zone), to: dayOf((others.at(-1) ?? missing).endMs, zone) };
+    return daysUncovered(span, certified, zone);
   };
   const byGap = Map.groupBy(days, (day) => JSON.stringify(unreadBefore(day)));
   return [...byGap.values()].flatMap((own) => {

@@ -4,12 +4,13 @@
  */
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import type { MerchantNames } from '../ledger/names.ts';
-import { bytesOf, metered, ObjectDenied, type ObjectStore } from '../objects/object-store.ts';
+import { bytesOf, ObjectDenied, type ObjectStore } from '../objects/object-store.ts';
 import { figuresOf } from '../store/account-days.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import type { ManifestRow } from '../store/statements/stored-files.ts';
 import { differingRows, type ComparedFile } from './differing-rows.ts';
 import { CSV, NoStatement, recordsOf } from './formats/csv.ts';
+import { hashed } from '../verify/bytes.ts';
 import { cellsOf, type RowCells } from '../verify/csv.ts';
 import {
   columnsNamed,
@@ -43,7 +44,7 @@ export async function* fetchStatement(
   if (bytes === null) {
     throw new StatementDamaged(`${objects.location}: ${key} is missing; it was published. ${TODO}`);
   }
-  const source = metered(() => bytes);
+  const source = hashed(bytes);
   yield* source.stream;
   if (source.digest().sha256 !== sha256) {
     throw new StatementDamaged(alteredText(objects, key));

@@ -1,7 +1,7 @@
 /** Reads the rows of a published statement back: their figures, and their entries. */
 import { compareAmounts } from '../ledger/money.ts';
 import type { LedgerEntry, StatedFigures } from '../ledger/entry.ts';
-import { metered, type Digest } from '../objects/object-store.ts';
+import { hashed, type Digest } from '../verify/bytes.ts';
 import { UnreadableRows, type RowCells } from '../verify/csv.ts';
 import { columnsOf, CSV } from '../verify/formats.ts';
 import type { ManifestStatement } from '../verify/manifest.ts';
@@ -11,7 +11,7 @@ import { createSums, type RowAmounts } from '../verify/rows.ts';
 export async function figuresOfFile(
   bytes: AsyncIterable<Uint8Array>,
 ): Promise<{ readonly digest: Digest; readonly figures: StatedFigures; readonly columns: string }> {
-  const source = metered(() => bytes);
+  const source = hashed(bytes);
   const made = createFigures();
   let columns: readonly string[] | null = null;
   for await (const rows of CSV.reader.rows(source.stream)) {

@@ -1,7 +1,7 @@
 /** Writes the text of a day's manifest, with its place in the chain: each names the one that was made before it, by its SHA-256. See docs/decisions/publishing.md. */
 import type { ChainedManifest, NamedManifest, PastOfDay } from '../store/statements/past-of-days.ts';
 import type { ManifestRow } from '../store/statements/stored-files.ts';
-import { parseManifest, type Manifest, FORMAT, type ManifestStatement } from '../verify/manifest.ts';
+import { type Manifest, FORMAT, type ManifestStatement } from '../verify/manifest.ts';
 import { type OtherFormats } from './recorded-manifest.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { compareAmounts } from '../ledger/money.ts';
@@ -11,18 +11,15 @@ import type { CertificateRow, StatementRow, SummaryRow } from '../store/statemen
 import { type Explained, currentOf } from './summary.ts';
 import { fileOf } from '../verify/names.ts';
 
-/** What a manifest says about the chain; empty for one from before there were chains. */
-type ChainFields = Pick<Manifest, 'place' | 'previousManifest' | 'earlierManifests' | 'supersededManifests'>;
+/** What a manifest says about the chain. */
+type ChainFields = Pick<Manifest, 'place' | 'previousManifest' | 'supersededManifests'>;
 
 /** Only those fields, in the order in which they are written. */
 export const chainFieldsOf = ({
   place,
   previousManifest,
-  earlierManifests,
   supersededManifests,
-}: ChainFields): ChainFields => ({
-  ...{ place, previousManifest, earlierManifests, supersededManifests },
-});
+}: ChainFields): ChainFields => ({ place, previousManifest, supersededManifests });
 
 export interface Superseded {
   readonly row: Pick<ManifestRow, 'revision' | 'sha256'>;
@@ -34,18 +31,14 @@ export interface Superseded {
  * What the next manifest of a day says. It follows the last one in the chain, whatever day that is of, and takes over
  * what the day's manifest before it said, so that every manifest that was ever named can still be found.
  */
-export function nextInChain(
+export const nextInChain = (
   superseded: Superseded | null,
-  { lastInChain, unchained }: Pick<PastOfDay, 'lastInChain' | 'unchained'>,
-): ChainFields {
-  const earlier = lastInChain === null ? unchained.map(named) : [];
-  return {
-    place: (lastInChain?.place ?? 0) + 1,
-    previousManifest: lastInChain === null ? null : named(lastInChain),
-    earlierManifests: superseded?.manifest?.earlierManifests ?? unlessEmpty(earlier),
-    supersededManifests: superseded === null ? undefined : supersededWith([superseded]),
-  };
-}
+  lastInChain: PastOfDay['lastInChain'],
+): ChainFields => ({
+  place: (lastInChain?.place ?? 0) + 1,
+  previousManifest: lastInChain === null ? null : named(lastInChain),
+  supersededManifests: superseded === null ? undefined : supersededWith([superseded]),
+});
 
 export function supersededWith(given: readonly Superseded[]): Manifest['supersededManifests'] {
   const all = given.flatMap(({ row: { revision, sha256 }, manifest }) => {
@@ -60,8 +53,7 @@ export const unlessEmpty = <Item>(items: readonly Item[] = []): Item[] | undefin
   items.length === 0 ? undefined : [...items];
 
 /** Whether the day's manifest is to be made anew, at the end of the chain: see `takeForksOut`. */
-export const isOutOfChain = ({ place, content }: Pick<ManifestRow, 'place' | 'content'>): boolean =>
-  place === null && content.includes('"place":') && parseManifest(content)?.place !== undefined;
+export const isOutOfChain = ({ place }: Pick<ManifestRow, 'place'>): boolean => place === null;
 
 /** The database has the keys in an order of its own, and the text of a manifest has to come out the same each time. */
 const named = ({ day, revision, sha256 }: NamedManifest): NamedManifest => ({ day, revision, sha256 });

@@ -20,7 +20,7 @@ export const zoneIn = ({ content }: Pick<ManifestRow, 'content'>): string | null
 const NUMBER_MAX = 1_000_000_000;
 
 /** Whether a revision or the place is higher than any of ours. */
-export const isBeyondBounds = ({ revision, place = 0, statements, summary }: Manifest): boolean =>
+export const isBeyondBounds = ({ revision, place, statements, summary }: Manifest): boolean =>
   [revision, place, summary?.revision ?? 0, ...statements.map((one) => one.revision)].some(
     (number) => number >= NUMBER_MAX,
   );

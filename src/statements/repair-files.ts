@@ -77,9 +77,7 @@ const isBelieved = (
   text: string,
   signature: string | null,
   { signingKey = null }: PublishDayOptions,
-): boolean =>
-  !isBeyondBounds(found) &&
-  (found.place === undefined || signingKey === null || isSignedWith(signingKey, text, signature));
+): boolean => !isBeyondBounds(found) && (signingKey === null || isSignedWith(signingKey, text, signature));
 
 /** The statements stay as they are. `isAsStored`: the store's manifest is the one that was last written there. */
 async function makeManifest(

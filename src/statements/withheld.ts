@@ -4,7 +4,7 @@
  */
 import type { Kysely } from 'kysely';
 import { dayOf, dayWindow } from '../ledger/business-day.ts';
-import type { Account, BusinessDay, Figures } from '../ledger/entry.ts';
+import type { Account, BusinessDay, Figures, Window } from '../ledger/entry.ts';
 import { compareAmounts, moneyText } from '../ledger/money.ts';
 import { counted, shellWord } from '../ledger/text.ts';
 import { wallSecond, wallSpan } from '../ledger/wall-time.ts';
@@ -256,13 +256,11 @@ async function whyMismatched(loose: LooseOpening, db: Kysely<DB>, zone: string):
   }
   const between = { beginMs: dayWindow(previousDay, zone).beginMs, endMs: dayWindow(day, zone).endMs };
   const certified = await certifiedWindows(db, account.merchantNo, between, account.currency);
-  const missing = subtractWindows([between], certified);
-  if (missing.length > 0) {
-    const from = dayOf(missing[0]!.beginMs, zone);
-    const to = dayOf(missing.at(-1)!.endMs, zone);
+  const unread = daysUncovered(between, certified, zone);
+  if (unread !== null) {
     return (
       `opens on ${opening}, derived from its first entry, because some days after ${previousDay} were not read ` +
-      `completely: run \`daybook run --from ${from} --to ${to}\``
+      `completely: run \`daybook run --from ${unread.from} --to ${unread.to}\``
     );
   }
   if (compareAmounts(opening, previousClosing) === 0) return null;
@@ -270,4 +268,15 @@ async function whyMismatched(loose: LooseOpening, db: Kysely<DB>, zone: string):
     `opens on ${opening}, derived from its first entry, though ${previousDay} closed on ${previousClosing} and all days ` +
     `between were read: run \`daybook run\``
   );
+}
+
+/** The days from the first instant of the span that these windows do not cover to the last one; null where they cover all of it. */
+export function daysUncovered(
+  span: Window,
+  windows: readonly Window[],
+  zone: string,
+): { readonly from: BusinessDay; readonly to: BusinessDay } | null {
+  const [first, ...others] = subtractWindows([span], windows);
+  if (first === undefined) return null;
+  return { from: dayOf(first.beginMs, zone), to: dayOf((others.at(-1) ?? first).endMs, zone) };
 }

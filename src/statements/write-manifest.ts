@@ -100,11 +100,11 @@ export const manifestRow = (
   content: string,
 ): ManifestRow => ({
   ...{ merchant_no: of.merchantNo, day: of.day, object_key: manifestKey(of.merchantNo, of.day) },
-  ...{ revision: of.revision, epoch: of.epoch, place: of.place ?? null, signature: null },
+  ...{ revision: of.revision, epoch: of.epoch, place: of.place, signature: null },
   ...{ sha256: sha256Of(content), byte_count: Buffer.byteLength(content), content },
 });
 
-type Past = Pick<PastOfDay, 'manifest' | 'previous' | 'certificates' | 'lastInChain' | 'unchained'>;
+type Past = Pick<PastOfDay, 'manifest' | 'previous' | 'certificates' | 'lastInChain'>;
 
 /**
  * The manifest that these rows call for: the recorded one where it says the same, else the next revision, which takes
@@ -116,7 +116,7 @@ export function nextManifest(
   day: BusinessDay,
   rows: Pick<ManifestSources, 'statements' | 'summaries' | 'explained'> &
     Partial<Pick<ManifestSources, 'otherFormats'>>,
-  { manifest: recorded, previous, certificates, ...chain }: Past,
+  { manifest: recorded, previous, certificates, lastInChain }: Past,
   options: PublishDayOptions,
 ): { readonly row: ManifestRow; readonly isNew: boolean } {
   const { lease, zone, timeZoneTrusted = false, checked = [], lateness = NOTHING_MEASURED } = options;
@@ -124,24 +124,24 @@ export function nextManifest(
   const otherFormats = new Map([...listed, ...(rows.otherFormats ?? [])]);
   const sources = { merchantNo, day, zone, timeZoneTrusted, ...rows, previous, certificates, otherFormats };
   const before = recorded === undefined ? null : { row: recorded, manifest: parseManifest(recorded.content) };
-  if (before !== null && !isOutOfChain(before.row)) {
+  const manifest = before?.manifest ?? null;
+  if (recorded !== undefined && manifest !== null && !isOutOfChain(recorded)) {
     // If only the checks of the run, what was measured since or the place in the chain differ, no new manifest is made.
-    const { row, manifest } = before;
-    const { revision, epoch } = row;
-    const { checked: checkedThen = [], final } = manifest ?? {};
-    const same = { revision, epoch, checked: checkedThen, final, chain: chainFieldsOf(manifest ?? {}) };
-    if (manifestText({ ...sources, ...same }) === row.content) return { row, isNew: false };
+    const { revision, epoch } = recorded;
+    const { checked: checkedThen = [], final } = manifest;
+    const same = { revision, epoch, checked: checkedThen, final, chain: chainFieldsOf(manifest) };
+    if (manifestText({ ...sources, ...same }) === recorded.content) return { row: recorded, isNew: false };
     // Nor one that has the day read later, as after a restore: what was proven first stays.
-    const earlier = manifest === null ? null : earlierReadings(manifest, sources);
-    if (earlier !== null && manifestText({ ...sources, ...same, certificates: earlier }) === row.content)
-      return { row, isNew: false };
+    const earlier = earlierReadings(manifest, sources);
+    if (earlier !== null && manifestText({ ...sources, ...same, certificates: earlier }) === recorded.content)
+      return { row: recorded, isNew: false };
   }
   const next = {
     revision: (recorded?.revision ?? 0) + 1,
     epoch: lease.epoch,
-    chain: nextInChain(before, chain),
+    chain: nextInChain(before, lastInChain),
   };
-  const all = checkedWith(before?.manifest ?? null, currentOf(rows.statements), checked);
+  const all = checkedWith(manifest, currentOf(rows.statements), checked);
   const text = manifestText({ ...sources, checked: all, final: finalIn(day, lateness), ...next });
   const row = manifestRow({ merchantNo, day, ...next, place: next.chain.place }, text);
   return { row: signed(row, recorded?.signature ?? null, options), isNew: true };
@@ -366,8 +366,7 @@ function above(found: Forgotten, recorded: ManifestRow, options: PublishDayOptio
   const own = JSON.parse(recorded.content) as Manifest;
   const { format, merchantNo, day, epoch, timeZone, timeZoneProof, checked = [] } = own;
   const { final, statements, summary, certificates } = own;
-  const supersededManifests =
-    before.place === undefined ? undefined : supersededWith([found, { row: recorded, manifest: before }]);
+  const supersededManifests = supersededWith([found, { row: recorded, manifest: before }]);
   const manifest = {
     ...{ format, merchantNo, day, revision, epoch, timeZone, timeZoneProof },
     checked: unlessEmpty(checkedWith(found.manifest, statements, checked)),

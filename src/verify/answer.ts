@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import type { PublicKey } from '../ledger/signature.ts';
-import { countedInText as counted } from '../ledger/text.ts';
+import { countedInText as counted, firstNamed } from '../ledger/text.ts';
 import { isSecretKey, readPublicKey } from '../signing.ts';
 import { groupedBy, type VerifiedChain } from './chain.ts';
 import type { VerifiedClose } from './closes.ts';
@@ -92,9 +92,8 @@ function textOf(report: VerifyReport, mustBeComplete: boolean): string {
 const NOT_CHECKED_SHOWN_MAX = 5;
 
 const notCheckedText = ([problem, files]: readonly [string, VerifyReport['notChecked']]): string => {
-  const shown = files.slice(0, NOT_CHECKED_SHOWN_MAX).map(({ path }) => path);
-  const more = files.length - shown.length;
-  return `  note: ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}: ${problem}`;
+  const paths = files.map(({ path }) => path);
+  return `  note: ${firstNamed(paths, NOT_CHECKED_SHOWN_MAX)}: ${problem}`;
 };
 
 /** A closed month, whether days were open, and what changed since: those days are as published, and not as closed. */

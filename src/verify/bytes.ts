@@ -1,7 +1,7 @@
 /** Streams of bytes on their way to a check: their size, their SHA-256, and a limit to what is held in memory. */
 import { createHash } from 'node:crypto';
 
-/** Size, and SHA-256 in lower-case hex. */
+/** Size of some bytes, and their SHA-256 in lower-case hex. */
 export interface Digest {
   readonly bytes: number;
   readonly sha256: string;
@@ -23,6 +23,7 @@ export function hashed(source: AsyncIterable<Uint8Array>) {
   return { stream: pass(), digest: (): Digest => ({ bytes, sha256: hash.copy().digest('hex') }) };
 }
 
+/** Of a stream, read once. */
 export async function digestOf(source: AsyncIterable<Uint8Array>): Promise<Digest> {
   const { stream, digest } = hashed(source);
   while ((await stream.next()).done !== true);

@@ -18,17 +18,12 @@ export interface VerifiedChain {
   readonly outside: readonly Problem[];
 }
 
-type Chained = ReadManifest & { readonly manifest: Manifest & { readonly place: number } };
-
-/** By merchant. Manifests from before there were chains are not counted, but those that follow them are checked. */
+/** By merchant. */
 export function verifyChains(manifests: readonly ReadManifest[]) {
   const chains: VerifiedChain[] = [];
   const problems: Problem[] = [];
   for (const own of groupedBy(manifests, ({ manifest }) => manifest.merchantNo).values()) {
-    const chained = own
-      .filter((one): one is Chained => one.manifest.place !== undefined)
-      .sort((a, b) => a.manifest.place - b.manifest.place);
-    if (chained.length === 0) continue;
+    const chained = [...own].sort((a, b) => a.manifest.place - b.manifest.place);
     const { wrong, ...reported } = checkedLinks(own, chained);
     problems.push(...wrong, ...forks(chained));
     const { manifest, sha256 } = chained.at(-1)!;
@@ -45,27 +40,25 @@ export function verifyChains(manifests: readonly ReadManifest[]) {
   return { chains, problems };
 }
 
-const placesIn = ({ place, supersededManifests = [] }: Chained['manifest']): number[] => [
+const placesIn = ({ place, supersededManifests = [] }: Manifest): number[] => [
   place,
   ...supersededManifests.flatMap((one) => one.place ?? []),
 ];
 
-/** A link from a manifest that has, or had, this place; null at the first one. */
+/** A link from a manifest that has, or had, this place. */
 interface Link {
-  readonly place: number | null;
+  readonly place: number;
   readonly to: NamedManifest;
 }
 
-const linksOf = ({ manifest }: ReadManifest): Link[] => [
-  ...[manifest, ...(manifest.supersededManifests ?? [])].flatMap(({ place = null, previousManifest }) =>
-    previousManifest == null ? [] : [{ place, to: previousManifest }],
-  ),
-  ...(manifest.earlierManifests ?? []).map((to) => ({ place: null, to })),
-];
+const linksOf = ({ manifest }: ReadManifest): Link[] =>
+  [manifest, ...(manifest.supersededManifests ?? [])].flatMap(({ place, previousManifest }) =>
+    place === undefined || previousManifest == null ? [] : [{ place, to: previousManifest }],
+  );
 
 type CheckedLinks = Record<'wrong' | 'outdated' | 'missing' | 'outside', Problem[]>;
 
-function checkedLinks(own: readonly ReadManifest[], chained: readonly Chained[]): CheckedLinks {
+function checkedLinks(own: readonly ReadManifest[], chained: readonly ReadManifest[]): CheckedLinks {
   const known = knownAmong(own);
   const days = groupedBy(own, ({ manifest }) => manifest.day);
   const inOrder = [...days.keys()].sort();
@@ -76,18 +69,18 @@ function checkedLinks(own: readonly ReadManifest[], chained: readonly Chained[])
     const { path, manifest } = one;
     const tell = (kind: keyof CheckedLinks, problem: string): void =>
       void found[kind].push({ path, problem });
-    if ((manifest.place === 1) !== (manifest.previousManifest == null))
+    if ((manifest.place === 1) !== (manifest.previousManifest === null))
       tell('wrong', wrongEnd(manifest.place));
     for (const { place, to } of linksOf(one)) {
       const target = known.get(to.sha256);
       if (target !== undefined) {
         if (!fits(place, to, target)) tell('wrong', outOfOrder(place, to, target));
         // Listed by its SHA-256 alone, it has the place before this one.
-        else if (place !== null && target.place === null) takeOff(gaps, place);
+        else if (target.place === null) takeOff(gaps, place);
         continue;
       }
-      const gap = place === null ? undefined : gaps.get(place);
-      if (place !== null) gaps.delete(place);
+      const gap = gaps.get(place);
+      gaps.delete(place);
       const before = gap === undefined ? null : { from: gap.from, through: gap.through - 1 };
       const here = days.get(to.day)?.at(-1)?.manifest;
       if (here === undefined) {
@@ -114,8 +107,8 @@ function takeOff(gaps: Map<number, Gap>, place: number): void {
   else gaps.set(place, { from: gap.from, through: gap.through - 1 });
 }
 
-const fits = (place: number | null, to: NamedManifest, target: Known): boolean =>
-  target.day === to.day && (place === null || target.place === null || target.place + 1 === place);
+const fits = (place: number, to: NamedManifest, target: Known): boolean =>
+  target.day === to.day && (target.place === null || target.place + 1 === place);
 
 const wrongEnd = (place: number): string =>
   `it is out of order: manifest ${place} of the chain names ${place === 1 ? 'one' : 'none'} before it`;
@@ -144,13 +137,12 @@ function knownAmong(own: readonly ReadManifest[]): ReadonlyMap<string, Known> {
   for (const { manifest } of own)
     for (const { sha256, place = null } of manifest.supersededManifests ?? [])
       known.set(sha256, { day: manifest.day, place });
-  for (const { sha256, manifest } of own)
-    known.set(sha256, { day: manifest.day, place: manifest.place ?? null });
+  for (const { sha256, manifest } of own) known.set(sha256, { day: manifest.day, place: manifest.place });
   return known;
 }
 
-const outOfOrder = (place: number | null, to: NamedManifest, found: Known): string =>
-  `it is out of order: ${place === null ? 'it' : `manifest ${place} of the chain`} follows revision ${to.revision} of ` +
+const outOfOrder = (place: number, to: NamedManifest, found: Known): string =>
+  `it is out of order: manifest ${place} of the chain follows revision ${to.revision} of ` +
   `${to.day}, which is ${found.place === null ? '' : `manifest ${found.place}, `}of ${found.day}`;
 
 const anotherHere = (to: NamedManifest, revision: number): string =>
@@ -161,7 +153,7 @@ const anotherHere = (to: NamedManifest, revision: number): string =>
   '; download both days again';
 
 /** Manifests that follow the same one. A manifest that another one here took the place of may. */
-function forks(chained: readonly Chained[]): Problem[] {
+function forks(chained: readonly ReadManifest[]): Problem[] {
   const superseded = new Set(
     chained.flatMap(({ manifest }) => (manifest.supersededManifests ?? []).map(({ sha256 }) => sha256)),
   );

@@ -2,7 +2,7 @@
 import { basename, dirname, relative, sep } from 'node:path';
 import { sha256Of } from './bytes.ts';
 import { isSamePerson } from '../ledger/people.ts';
-import { counted } from '../ledger/text.ts';
+import { counted, firstNamed } from '../ledger/text.ts';
 import { countDays, closedAccount, parseClose, type CloseFile, type ClosedStatement } from './close-file.ts';
 import { CSV } from './formats.ts';
 import { closeKey, downloadedName, fileOf, isCloseFile } from './names.ts';
@@ -279,11 +279,10 @@ const otherFigures = (frozen: ClosedStatement, current: ManifestStatement): stri
 const FROZEN_NAMED_MAX = 20;
 
 function frozenNotHere(statements: readonly ClosedStatement[]): string {
-  const named = statements.slice(0, FROZEN_NAMED_MAX).map(({ currency, day }) => `${currency} ${day}`);
-  const more = statements.length - named.length;
+  const names = statements.map(({ currency, day }) => `${currency} ${day}`);
   return (
     `${counted(statements.length, 'statement')} that the close froze ${statements.length === 1 ? 'is' : 'are'} not here: ` +
-    `${named.join(', ')}${more > 0 ? ` and ${more} more` : ''}: download the days again`
+    `${firstNamed(names, FROZEN_NAMED_MAX)}: download the days again`
   );
 }
 

@@ -8,7 +8,6 @@ import {
   objectOf,
   oneOf,
   optional,
-  orElse,
   orNull,
   readOrNull,
   share,
@@ -115,7 +114,7 @@ const namedManifestShape = objectOf({ day: text, revision: count, sha256 });
 const supersededManifestShape = objectOf({
   revision: count,
   sha256,
-  /** What it said itself; left out if it was made before there were chains. */
+  /** What it said itself; left out where that is not believed. */
   place: optional(place),
   previousManifest: optional(orNull(namedManifestShape)),
 });
@@ -135,25 +134,20 @@ export const manifestShape = objectOf({
   format: oneOf(FORMAT),
   merchantNo: text,
   day: text,
-  /**
-   * Grows with every manifest of the day, so the highest one is the newest. 0 in manifests from before it was
-   * introduced.
-   */
-  revision: orElse(revision, 0),
+  /** Grows with every manifest of the day, so the highest one is the newest. */
+  revision,
   /** The epoch of the lease it was written under. A run that was overtaken has a lower one than the run after it. */
-  epoch: orElse(count, 0),
+  epoch: count,
   /** IANA zone of the business day and of `booked_at`. */
   timeZone: text,
   /** Only present if the time zone is not proven and a person vouches for it. */
   timeZoneProof: optional(oneOf('trusted')),
   /** The checks made beyond the days read, by this run or by earlier ones over the same statements; left out if there were none. */
   checked: optional(listOf(text)),
-  /** In the chain of the merchant's manifests, from 1; left out if it was made before there were chains. */
-  place: optional(place),
+  /** In the chain of the merchant's manifests, from 1. */
+  place,
   /** The merchant's manifest that was made before this one, of whatever day; null at the first place. */
-  previousManifest: optional(orNull(namedManifestShape)),
-  /** At the first place, the manifests from before there were chains. */
-  earlierManifests: optional(listOf(namedManifestShape, 1)),
+  previousManifest: orNull(namedManifestShape),
   /** The day's manifests that this one took the place of, oldest first. */
   supersededManifests: optional(listOf(supersededManifestShape, 1)),
   /**

@@ -17,8 +17,6 @@ export interface Shape<T> {
   readonly fields?: Fields;
   readonly isList?: true;
   readonly isOptional?: true;
-  /** What is read where the field is left out. */
-  readonly standard?: T;
 }
 
 interface Optional<T> extends Shape<T> {
@@ -91,8 +89,6 @@ export const orNull = <T>(shape: Shape<T>): Shape<T | null> => ({
 
 export const optional = <T>(shape: Shape<T>): Optional<T> => ({ ...shape, isOptional: true });
 
-export const orElse = <T>(shape: Shape<T>, standard: T): Shape<T> => ({ ...shape, standard });
-
 export const listOf = <T>(shape: Shape<T>, least = 0): Shape<T[]> => ({
   type: 'array',
   isList: true,
@@ -115,7 +111,6 @@ export const objectOf = <const F extends Fields>(fields: F): Shape<ReadFields<F>
     for (const [name, shape] of Object.entries(fields)) {
       const place = at === '' ? name : `${at}.${name}`;
       if (given.has(name)) read[name] = shape.read(given.get(name), place);
-      else if (shape.standard !== undefined) read[name] = shape.standard;
       else if (shape.isOptional !== true) throw new Misfit(`${place} is missing`);
     }
     return read as ReadFields<F>;

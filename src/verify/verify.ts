@@ -30,7 +30,7 @@ import { UnreadableRows } from './csv.ts';
 import { isOfAnotherDay, manifestFileNextTo, SIGNATURE_EXTENSION, WITHDRAWN } from './names.ts';
 import { parseManifest, type Manifest } from './manifest.ts';
 import { unnamedFiles } from './unnamed-files.ts';
-import { verifyChains, type VerifiedChain } from './chain.ts';
+import { groupedBy, verifyChains, type VerifiedChain } from './chain.ts';
 
 export interface VerifyReport {
   readonly manifests: number;
@@ -76,18 +76,17 @@ async function verifyFiles(
   const { manifests, problems, signed } = await readManifests(found, open, publicKeys, closeCheck);
   problems.unshift(...inZips.problems);
   const sheets = found.filter(({ path }) => !isManifest(path)).map(({ path }) => path);
+  const sheetsNamed = groupedBy(sheets, nameOf);
   const named = new Set<string>();
   const numbers = createNumbersSeen();
   const files: VerifiedFile[] = [];
   for (const one of manifests) {
     for (const expected of expectedFiles(one.manifest).filter(({ file }) => isFor(one.path, file))) {
-      const copies = sheets.filter(
-        (path) =>
-          nameOf(path) === expected.file &&
-          (expected.currency !== null || dirname(path) === dirname(one.path)),
+      const copies = (sheetsNamed.get(expected.file) ?? []).filter(
+        (path) => expected.currency !== null || dirname(path) === dirname(one.path),
       );
       const isMissing = copies.length === 0 && one.isComplete && expected.current;
-      if (isMissing && !hasOtherRevision(one, expected, sheets)) {
+      if (isMissing && !hasOtherRevision(one, expected, sheetsNamed)) {
         const problem = `${expected.file} is listed in the manifest but is not here`;
         problems.push({ path: one.path, problem });
       }
@@ -183,9 +182,10 @@ async function manifestBytes({ open }: Found): Promise<Buffer | string> {
 
 async function leftAlone(found: readonly Found[]): Promise<Problem[]> {
   const problems: Problem[] = [];
+  const here = new Set(found.map(({ path }) => path));
   for (const { path } of found.filter((one) => nameOf(one.path).endsWith(SIGNATURE_EXTENSION))) {
     const manifest = path.slice(0, -SIGNATURE_EXTENSION.length);
-    if (!found.some((one) => one.path === manifest) && (await stat(manifest).catch(() => null)) === null)
+    if (!here.has(manifest) && (await stat(manifest).catch(() => null)) === null)
       problems.push({ path, problem: 'the manifest that it signs is missing here' });
   }
   return problems;
@@ -198,13 +198,17 @@ const isFor = (manifestPath: string, file: string): boolean => {
 };
 
 /** A manifest that came with one statement covers the revision that was downloaded, current or not. */
-const hasOtherRevision = (one: ReadManifest, { file, currency }: ExpectedFile, sheets: readonly string[]) =>
+const hasOtherRevision = (
+  one: ReadManifest,
+  { file, currency }: ExpectedFile,
+  sheetsNamed: ReadonlyMap<string, readonly string[]>,
+) =>
   nameOf(one.path).endsWith('.manifest.json') &&
   expectedFiles(one.manifest).some(
     (other) =>
       other.currency === currency &&
       other.file !== file &&
-      sheets.some((path) => dirname(path) === dirname(one.path) && nameOf(path) === other.file),
+      sheetsNamed.get(other.file)?.some((path) => dirname(path) === dirname(one.path)),
   );
 
 type Sheet = Pick<Found, 'path' | 'open'>;

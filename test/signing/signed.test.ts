@@ -330,38 +330,6 @@ test('a manifest that is put back to an earlier revision, with its own signature
   });
 });
 
-test('manifests from before there were chains are named by the first one after them, and none is made anew', async () => {
-  await night(DAYS.slice(0, 3), {});
-  // As an earlier version wrote them.
-  for (const day of DAYS.slice(0, 3)) {
-    const text = { ...(await manifestOf(day)), place: undefined, previousManifest: undefined };
-    const content = `${JSON.stringify(text, null, 2)}\n`;
-    const sha256 = sha256Of(content);
-    const changed = { content, sha256, byte_count: Buffer.byteLength(content), place: null };
-    const ofDay = database.db.updateTable('artifact').where('day', '=', day).where('kind', '=', 'manifest');
-    await ofDay.set(changed).execute();
-    await writeFile(pathOf(day), content);
-  }
-  await database.db.updateTable('account_day').set({ publish_due: true }).execute();
-  expect(await book.published(store, {})).toMatchObject({ published: [], unchanged: 3 });
-  await night(DAYS.slice(3), {});
-  const first = await manifestOf(DAYS[3]);
-  expect(first).toMatchObject({ place: 1, previousManifest: null });
-  expect(first.earlierManifests?.map(({ day }) => day)).toEqual(DAYS.slice(0, 3));
-  await database.db.updateTable('account_day').set({ publish_due: true }).execute();
-  expect(await book.published(store, {})).toMatchObject({ published: [], unchanged: 4 });
-  expect(await manifestOf(DAYS[3])).toEqual(first);
-  expect(await problems()).toEqual([]);
-  await writeFile(
-    pathOf(DAYS[0]),
-    (await readFile(pathOf(DAYS[0]), 'utf8')).replace('"epoch": ', '"epoch": 1'),
-  );
-  expect(await problems()).toEqual([
-    `${DAYS[3]}: it follows revision 1 of ${DAYS[0]}, and the manifest of that day here is another one, revision 1, ` +
-      `which does not name it: one of the two was changed; download both days again`,
-  ]);
-});
-
 /** Takes a copy of what the database knows to be published; what is returned puts it back. */
 async function backedUp(): Promise<() => Promise<void>> {
   const tables = ['event', 'statement', 'artifact'] as const;

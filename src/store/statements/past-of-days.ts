@@ -32,8 +32,6 @@ export interface PastOfDay {
   readonly storedSignature: StoredRow | undefined;
   /** The last manifest in the merchant's chain when this was read; null where the chain has none yet. */
   readonly lastInChain: ChainedManifest | null;
-  /** Where the chain has none yet, the manifests of the merchant from before there were chains, by day. */
-  readonly unchained: readonly NamedManifest[];
   /** By currency: the current statement of the account's last published day before this one. */
   readonly previous: ReadonlyMap<string, StatementRow>;
   /** By currency: the account's next published day after this one. */
@@ -76,8 +74,6 @@ interface PastRow {
   readonly stored: StoredRow | null;
   readonly stored_signature: StoredRow | null;
   readonly last_in_chain: ChainedManifest | null;
-  /** On the first of the days alone, as the list may be long. */
-  readonly unchained: NamedManifest[] | null;
   readonly readings: (ReadSpan & CertificateRow)[] | null;
   readonly absent: (Span & { readonly currency: string })[] | null;
   readonly unreadable: UnreadableCount[] | null;
@@ -136,10 +132,6 @@ function pastOfPart(merchantNo: ValueOrSql): RawBuilder<PastRow> {
       ${storedOf(merchantNo, '/manifest.json')} AS stored,
       ${storedOf(merchantNo, '/manifest.json.minisig')} AS stored_signature,
       ${lastInChain(merchantNo)} AS last_in_chain,
-      CASE WHEN part.day = (SELECT min(day) FROM part) THEN (
-        SELECT jsonb_agg(jsonb_build_object('day', day, 'revision', revision, 'sha256', sha256) ORDER BY day)
-        FROM artifact WHERE merchant_no = ${merchantNo} AND kind = 'manifest' AND ${lastInChain(merchantNo)} IS NULL
-      ) END AS unchained,
       (SELECT jsonb_agg(to_jsonb(w) ORDER BY begin_ms, end_ms, currency) FROM sync_window w
        WHERE merchant_no = ${merchantNo} AND begin_ms <= part.end_ms AND end_ms >= part.begin_ms) AS readings,
       (SELECT jsonb_agg(DISTINCT jsonb_build_object('currency', currency, 'begin_ms', begin_ms, 'end_ms', end_ms))
@@ -176,11 +168,10 @@ function pastsByDay(
   days: readonly DayAsked[],
 ): ReadonlyMap<BusinessDay, PastOfDay> {
   const windows = new Map(days.map(({ day, window }) => [day, window]));
-  const unchained = rows.flatMap((row) => row.unchained ?? []);
-  return new Map(rows.map((row) => [row.day, pastOfDay(row, unchained, windows.get(row.day)!)]));
+  return new Map(rows.map((row) => [row.day, pastOfDay(row, windows.get(row.day)!)]));
 }
 
-function pastOfDay(row: PastRow, unchained: readonly NamedManifest[], window: Window): PastOfDay {
+function pastOfDay(row: PastRow, window: Window): PastOfDay {
   const readings = row.readings ?? [];
   const previous = (row.previous ?? []).map(rowFrom);
   return {
@@ -191,7 +182,6 @@ function pastOfDay(row: PastRow, unchained: readonly NamedManifest[], window: Wi
     storedManifest: row.stored ?? undefined,
     storedSignature: row.stored_signature ?? undefined,
     lastInChain: row.last_in_chain,
-    unchained,
     previous: new Map(previous.map((statement) => [statement.currency, statement])),
     later: new Map(Object.entries(row.later ?? {})),
     certificates: readings

@@ -22,7 +22,7 @@ export interface ManifestRow {
   readonly sha256: string;
   readonly byte_count: number;
   readonly content: string;
-  /** In the merchant's chain; null where it was made before there was one. */
+  /** In the merchant's chain; null where it was taken out of it. */
   readonly place: number | null;
   readonly signature: string | null;
 }
@@ -129,7 +129,7 @@ export const knownDays = sharedRead<DaysOfMerchant, KnownDay>(
       SELECT day, kind, json_build_array(object_key, sha256),
         CASE WHEN stored_sha256 IS NOT NULL THEN json_build_array(object_key, stored_sha256, stored_bytes, etag) END,
         signature, kind = 'manifest'
-          AND (strpos(content, '"otherFormats":') > 0 OR (place IS NULL AND strpos(content, '"place":') > 0))
+          AND (strpos(content, '"otherFormats":') > 0 OR place IS NULL)
       FROM artifact
       WHERE artifact.merchant_no = asked.merchant_no AND artifact.day BETWEEN asked.from_day AND asked.to_day
     )
