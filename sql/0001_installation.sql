@@ -54,7 +54,7 @@ CREATE TABLE audit_event (
   note text, -- The note that was given. Null where there was none.
   assigned_to text, -- To whom a break was assigned. Null for other events, and where it is to who did it.
   due_on date, -- The day by which the assigned break is due. Null where there is none.
-  login text -- The login that added the row, as the database itself knows it. Null in rows of before this column.
+  login text -- The login that added the row, as the database itself knows it, whatever the insert says. Never null.
 );
 CREATE INDEX audit_event_at ON audit_event (at DESC, id DESC);
 CREATE INDEX audit_event_download ON audit_event (left(subject, 200) COLLATE "C", left(by_whom, 200) COLLATE "C", at) WHERE (command = 'statements get');

@@ -5,7 +5,7 @@ CREATE TABLE merchant (
   status text NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'disabled')), -- active: its ledger is read. disabled: it is left out until somebody enables it.
   added_at timestamptz NOT NULL, -- When the merchant was added, or an approval brought it.
   joined_at timestamptz, -- When a first call with its token succeeded. Null: the merchant is known, and the nightly job does not read it yet.
-  enabled_at timestamptz -- When it was last enabled or given a token by hand; null if neither happened since this column exists.
+  enabled_at timestamptz -- When it was last enabled or given a token by hand; null if neither happened.
 );
 
 -- Display names and own references that people gave to merchants and accounts. Nothing that is published has them.

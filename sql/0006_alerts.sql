@@ -33,7 +33,7 @@ CREATE TABLE alert_condition (
   reported_at timestamptz NOT NULL, -- When it was last reported.
   grade integer NOT NULL, -- Its severity when it was last reported: higher is more severe.
   count integer NOT NULL, -- How many it concerned when it was last reported, such as merchants.
-  seen_at timestamptz -- When a process last saw it. Null if none did since this column exists.
+  seen_at timestamptz -- When a process last saw it. Null if none noted that; then the last report counts.
 );
 
 -- What became of an alert at one of the places it goes to.

@@ -1,5 +1,6 @@
 /** Makes docs/reference/settings.md and config/daybook.example.yaml from the declarations of the settings. */
 import { stringify } from 'yaml';
+import { filledLines } from '../../src/ledger/wrapped.ts';
 import { ALL_SETTINGS } from '../../src/settings/load.ts';
 import { requiredRules } from '../../src/platform/settings.ts';
 import { placeOf, type Setting } from '../../src/settings/setting.ts';
@@ -54,16 +55,12 @@ const HEAD = `# Every setting of daybook, with its default or an example. Use it
 # them: PLATFORM_TOKEN_FILE=/run/secrets/platform_token. If this file holds a secret, close it to others: chmod 0600.
 `;
 const LINE_CHARACTERS_MAX = 118;
+const COMMENT = '  # ';
 
-/** Lines of words behind the sign of a comment. */
-function commentOf(text: string): string {
-  const lines = ['  #'];
-  for (const word of text.split(' ')) {
-    if (`${lines.at(-1)!} ${word}`.length > LINE_CHARACTERS_MAX) lines.push('  #');
-    lines.push(`${lines.pop()!} ${word}`);
-  }
-  return lines.join('\n');
-}
+const commentOf = (text: string): string =>
+  filledLines(text.split(' '), LINE_CHARACTERS_MAX - COMMENT.length)
+    .map((line) => COMMENT + line)
+    .join('\n');
 
 const sameText = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 

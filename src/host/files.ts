@@ -1,6 +1,7 @@
 /** Files and folders of this machine: who may open them, how folders are made, and where daybook's own files are. */
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { shellWord } from '../ledger/text.ts';
 
 /** Bits of a mode. */
 const ANYBODY_ELSE = 0o077;
@@ -18,10 +19,7 @@ export const modeText = (mode: number): string => (mode & 0o777).toString(8).pad
 
 /** The command that a person types to take the access away. */
 export const chmodText = (path: string, audience: Audience): string =>
-  `chmod -R ${audience === 'group' ? 'g-w,o=' : 'go='} ${quoted(path)}`;
-
-const quoted = (path: string): string =>
-  /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
+  `chmod -R ${audience === 'group' ? 'g-w,o=' : 'go='} ${shellWord(path)}`;
 
 /** The functions needed of `node:fs/promises` and `node:path`. */
 export interface FolderMaking {

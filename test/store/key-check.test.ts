@@ -50,7 +50,7 @@ onBothDatabases((store) => {
       expect(await known()).toEqual([]);
     });
 
-    it('of an earlier version is recognized by what it can decrypt', async () => {
+    it('without a check value is recognized by what it can decrypt', async () => {
       const { db } = store();
       for (let n = 10; n < 75; n += 1) await keepToken(`M${n}`, otherThan(k1));
       await expect(assertSecretKeys(db, [k1])).rejects.toThrow(SecretKeyWrong);

@@ -33,15 +33,6 @@ onBothDatabases(
       expect(held.get('merchant/A')).toMatchObject({ holder: 'a:1:-', exitCode: 5 });
     });
 
-    it('begin above the epoch of the one lease that earlier versions had', async () => {
-      await sql`INSERT INTO lease (name, epoch, holder, acquired_at) VALUES ('ledger', 41, 'old', now())`.execute(
-        store().db,
-      );
-      expect(epochs((await take('a:1:-', ['merchant/A'])).taken)).toEqual({ 'merchant/A': 42 });
-      const single = { name: 'merchant/B', holder: 'a:1:-', ttlMs: 60_000 };
-      expect(await acquireLease(store().db, single)).toMatchObject({ epoch: 42 });
-    });
-
     it('of a process of this machine that is gone are taken over, those that have run out too', async () => {
       const gone = thisHolder().replace(/:\d+:/, ':999999:');
       await take(gone, ['merchant/A']);

@@ -1,5 +1,6 @@
 /** `serve`: the HTTP server to which the platform pushes results, which it also processes, and its pages. */
 import type { Command } from 'commander';
+import type { Logger } from 'pino';
 import type { SettingsWithoutPlatform } from '../../settings/settings.ts';
 import { createRefusalLog } from '../../web/refusals.ts';
 import type { ProcessMetrics } from '../../web/observation.ts';
@@ -41,17 +42,12 @@ async function serveAll(self: Command): Promise<void> {
   const { serve } = await import('./serve.ts');
   const { createInboxWatch } = await import('./watch.ts');
   const log = createLog(settings.logLevel, { answers: false });
-  const refusals = createRefusalLog(
-    (event) => log[event.status < 500 ? 'info' : 'error'](event, 'refused'),
-    () => performance.now(),
-  );
   const metrics = await metricsOf(settings);
   const alerts = await alertsOf(settings);
   const watch = createInboxWatch(() => performance.now());
   const opened = { isIt: false };
-  await withServingHouse(settings, metrics, async (app) => {
+  await withServingHouse(settings, { log, metrics }, async (app, { signal, refusals }) => {
     opened.isIt = true;
-    const signal = stopSignal();
     const serving = await serve(app, settings, signal, {
       onRefusal: (event) => {
         refusals.onEvent(event);
@@ -69,15 +65,10 @@ async function serveAll(self: Command): Promise<void> {
     announce(self, serving, app.pages?.link ?? null, settings);
     const { ended } = serving;
     const check = (troubles: Troubles) => watch.check(troubles, app.now());
-    const serveToTheEnd = async (): Promise<void> =>
+    return async () =>
       alerts === null
         ? ended
         : alerts.withAlerting({ ...app, settings }, log, () => ended, { purpose: 'serve', check });
-    await (app.platformApp === undefined
-      ? serveToTheEnd()
-      : withRepeats(app.platformApp, log, signal, serveToTheEnd));
-    refusals.flush();
-    log.info('no longer listening');
   }).catch(async (error: unknown) => {
     if (!opened.isIt) await alerts?.reportNotStarted(settings, error, log, 'serve');
     throw error;
@@ -97,19 +88,11 @@ async function pagesAlone(self: Command): Promise<void> {
     cookieKeys: given.cookieKeys.length > 0 ? given.cookieKeys : given.secretKeys,
   };
   const log = createLog(settings.logLevel, { answers: false });
-  const refusals = createRefusalLog(
-    (event) => log[event.status < 500 ? 'info' : 'error'](event, 'refused'),
-    () => performance.now(),
-  );
   const metrics = await metricsOf(settings);
-  await withServingHouse(settings, metrics, async (app) => {
-    const signal = stopSignal();
+  await withServingHouse(settings, { log, metrics }, async (app, { signal, refusals }) => {
     const serving = await servePages(app, settings, signal, refusals.onEvent);
     announce(self, serving, app.pages?.link ?? null, settings);
-    const { ended } = serving;
-    await (app.platformApp === undefined ? ended : withRepeats(app.platformApp, log, signal, () => ended));
-    refusals.flush();
-    log.info('no longer listening');
+    return () => serving.ended;
   });
 }
 
@@ -143,28 +126,43 @@ function announce(
   });
 }
 
-interface HouseApp extends ServeApp {
-  /** Where no other process can open the database, so that what is asked for on the pages is done here. */
-  readonly platformApp?: PlatformApp;
+interface ServingHouse {
+  /** Aborted when the process is asked to stop. */
+  readonly signal: AbortSignal;
+  readonly refusals: ReturnType<typeof createRefusalLog>;
 }
 
+/**
+ * Has `listen` begin to serve, and then serves as that says, to the end. Where no other process can open the database, what is asked for on
+ * the pages is done here meanwhile.
+ */
 async function withServingHouse(
   settings: SettingsWithoutPlatform,
-  metrics: ProcessMetrics | null,
-  work: (app: HouseApp) => Promise<void>,
+  { log, metrics }: { readonly log: Logger; readonly metrics: ProcessMetrics | null },
+  listen: (app: ServeApp & App, house: ServingHouse) => Promise<() => Promise<void>>,
 ): Promise<void> {
   const { platform, databaseUrl, pagesListen } = settings;
+  const refusals = createRefusalLog(
+    (event) => log[event.status < 500 ? 'info' : 'error'](event, 'refused'),
+    () => performance.now(),
+  );
   const withHouse = async (app: App, platformApp?: PlatformApp): Promise<void> => {
     const pages =
       pagesListen === null
         ? null
         : await (await pagesSlot.part()?.())?.shown({ ...settings, pagesListen }, app);
-    return work({
-      ...app,
-      ...(metrics && { metricsOn: (db: Db) => metrics.page({ settings, db, now: app.now }) }),
-      ...(platformApp && { platformApp }),
-      ...(pages && { pages }),
-    });
+    const signal = stopSignal();
+    const serve = await listen(
+      {
+        ...app,
+        ...(metrics && { metricsOn: (db: Db) => metrics.page({ settings, db, now: app.now }) }),
+        ...(pages && { pages }),
+      },
+      { signal, refusals },
+    );
+    await (platformApp === undefined ? serve() : withRepeats(platformApp, log, signal, serve));
+    refusals.flush();
+    log.info('no longer listening');
   };
   await (platform === null || databaseUrl !== null || pagesListen === null
     ? withApp(settings, (app) => withHouse(app))

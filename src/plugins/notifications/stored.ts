@@ -173,7 +173,7 @@ export async function claimNotification(trx: Trx, number: number): Promise<OpenN
   return open;
 }
 
-/** Results of an earlier version have no digest. At most so many are read again to find an earlier one. */
+/** Results that a person applied have no digest. At most so many are read again to find an earlier one. */
 const WITHOUT_DIGEST_MAX = 20;
 
 /**

@@ -26,7 +26,7 @@ const pagesUrl = () =>
 export const PAGES = {
   DAYBOOK_PAGES_LISTEN: setting(
     listenAddress().optional(),
-    "The address at which 'daybook serve' shows pages for people: months, days, breaks, status. Without it there are none. If it is the same address as listen, pages and notifications share that ",
+    "The address at which 'daybook serve' shows pages for people: months, days, breaks, status. Without it there are none. If it is the same address as listen, pages and notifications share that address.",
     { example: '127.0.0.1:8090' },
   ),
   DAYBOOK_PAGES_URL: setting(

@@ -195,10 +195,12 @@ export async function sendJoined({ boss, db }: Queue): Promise<void> {
       ORDER BY merchant_no, run_id LIMIT ${LOST_MAX}`;
     if (jobs.length === 0) return;
     const refused = await enqueue({ boss }, trx, 'night', jobs);
-    for (const { runId, merchantNo } of jobs.filter((job) => !refused.includes(job)))
-      await sql`
-        UPDATE task SET joins = false
-        WHERE kind = 'run' AND run_id = ${runId} AND merchant_no = ${merchantNo}`.execute(trx);
+    const sent = jobs.filter((job) => !refused.includes(job));
+    await sql`
+      UPDATE task SET joins = false FROM ${jobRows(sent)}
+      WHERE task.kind = 'run' AND task.run_id = job.run_id AND task.merchant_no = job.merchant_no`.execute(
+      trx,
+    );
   });
 }
 
@@ -293,15 +295,16 @@ export async function lostMerchants(db: Db): Promise<LostMerchant[]> {
   });
 }
 
+/** The merchants and their runs as rows `(run_id, merchant_no)` with the alias `job`. */
+const jobRows = (jobs: readonly MerchantJob[]) => sql`unnest(
+  ${jobs.map(({ runId }) => runId)}::bigint[], ${jobs.map(({ merchantNo }) => merchantNo)}::text[]) AS job (run_id, merchant_no)`;
+
 /** Makes these merchants wait again, in the transaction that sends their jobs back. Their runs are open again. */
 export async function waitAgain(trx: Trx, jobs: readonly MerchantJob[]): Promise<void> {
   const runIds = jobs.map(({ runId }) => runId);
-  const merchants = jobs.map(({ merchantNo }) => merchantNo);
   await sql`
-    UPDATE task SET state = 'waiting', exit_code = NULL, finished_at = NULL, holder = NULL
-    FROM unnest(${runIds}::bigint[], ${merchants}::text[]) AS again (run_id, merchant_no)
-    WHERE task.kind = 'run' AND task.run_id = again.run_id
-      AND task.merchant_no = again.merchant_no`.execute(trx);
+    UPDATE task SET state = 'waiting', exit_code = NULL, finished_at = NULL, holder = NULL FROM ${jobRows(jobs)}
+    WHERE task.kind = 'run' AND task.run_id = job.run_id AND task.merchant_no = job.merchant_no`.execute(trx);
   await sql`
     UPDATE run SET exit_code = NULL, finished_at = NULL WHERE id = ANY(${runIds}::bigint[])`.execute(trx);
 }

@@ -20,12 +20,6 @@ export interface Lease {
 /** The name of the lease under which one merchant's ledger is read, chained and published. */
 export const merchantLease = (merchantNo: string): string => `merchant/${merchantNo}`;
 
-/**
- * The lease of all merchants in earlier versions, no longer taken; a merchant's first epoch is above its
- * epoch, as files and manifests of that time carry it.
- */
-const FORMER_LEASE = 'ledger';
-
 /** Another run holds the lease. Nothing was started. */
 export class LeaseHeld extends ExpectedError {
   override readonly name = 'LeaseHeld';
@@ -58,10 +52,6 @@ const TAKEOVERS_MAX = 3;
 /** The time by the database's clock, at this moment also within a long transaction. */
 export const DATABASE_NOW: RawBuilder<Date> = sql<Date>`clock_timestamp()`;
 export const inMs = (ms: number): RawBuilder<Date> => sql<Date>`clock_timestamp() + ${ms} * interval '1 ms'`;
-
-/** The epoch of a lease that was never held. */
-const FIRST_EPOCH: RawBuilder<number> = sql<number>`
-  (SELECT coalesce(max(former.epoch), 0) + 1 FROM lease former WHERE former.name = ${sql.lit(FORMER_LEASE)})`;
 
 /**
  * Takes the lease if it is free, has run out, or belongs to a dead process of this machine. Otherwise throws
@@ -133,7 +123,7 @@ async function takeRow(
   const rows = await rowsOf(db)<{ epoch: number }>`
     WITH bounded AS (SELECT set_config('lock_timeout', ${String(lockMs)}, true) AS lock_timeout)
     INSERT INTO lease AS held (name, epoch, holder, acquired_at, expires_at)
-    SELECT ${name}, ${FIRST_EPOCH}, ${holder}, ${DATABASE_NOW}, ${inMs(ttlMs)} FROM bounded WHERE lock_timeout IS NOT NULL
+    SELECT ${name}, 1, ${holder}, ${DATABASE_NOW}, ${inMs(ttlMs)} FROM bounded WHERE lock_timeout IS NOT NULL
     ON CONFLICT (name) DO UPDATE
       SET epoch = held.epoch + 1, holder = excluded.holder, acquired_at = ${DATABASE_NOW}, expires_at = ${inMs(ttlMs)},
         void_through = 0
@@ -286,7 +276,7 @@ async function takeRows(
       RETURNING lease.name, lease.epoch
     ), fresh AS (
       INSERT INTO lease (name, epoch, holder, acquired_at, expires_at)
-      SELECT name, ${FIRST_EPOCH}, ${holder}, ${DATABASE_NOW}, ${inMs(ttlMs)} FROM wanted
+      SELECT name, 1, ${holder}, ${DATABASE_NOW}, ${inMs(ttlMs)} FROM wanted
       WHERE NOT EXISTS (SELECT FROM lease known WHERE known.name = wanted.name)
       ORDER BY name ON CONFLICT (name) DO NOTHING
       RETURNING name, epoch

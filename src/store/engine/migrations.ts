@@ -40,12 +40,6 @@ export const migrationNames = async (folder: string = SQL_FOLDER): Promise<strin
 /** Number of this program's last migration, which says how new the program is. */
 export const lastMigration = async (): Promise<string> => numberOf((await migrationNames()).at(-1)!);
 
-/** The first file of a folder says what columns of many tables mean. */
-async function commonMeanings(folder: string): Promise<ReadonlyMap<string, string>> {
-  const [first] = await migrationNames(folder);
-  return commonMeaningsIn(await readFile(`${folder}/${first!}.sql`, 'utf8'));
-}
-
 /**
  * Reads the files `NNNN_name.sql`. Each is a script of plain SQL that can be pasted into psql; its comments at tables and columns become
  * those of the database.
@@ -53,13 +47,16 @@ async function commonMeanings(folder: string): Promise<ReadonlyMap<string, strin
 const sqlFiles = (folder: string): MigrationProvider => ({
   async getMigrations() {
     const migrations: Record<string, Migration> = {};
+    // The first file says what columns of many tables mean.
+    let common: ReadonlyMap<string, string> | undefined;
     for (const name of await migrationNames(folder)) {
       const script = await readFile(`${folder}/${name}.sql`, 'utf8');
       const oldest = oldestProgramOf(name, script);
+      const meanings = (common ??= commonMeaningsIn(script));
       migrations[name] = {
         up: async (db) => {
           await sql.raw(script).execute(db);
-          await sql.raw(commentsIn(script, await commonMeanings(folder))).execute(db);
+          await sql.raw(commentsIn(script, meanings)).execute(db);
           if (oldest !== null)
             await sql`UPDATE installation SET oldest_program = greatest(oldest_program, ${oldest})`.execute(
               db,

@@ -235,7 +235,7 @@ export interface AlertCondition {
    */
   reported_at: Date;
   /**
-   * When a process last saw it. Null if none did since this column exists.
+   * When a process last saw it. Null if none noted that; then the last report counts.
    */
   seen_at: Date | null;
   /**
@@ -443,7 +443,7 @@ export interface AuditEvent {
    */
   id: Generated<number>;
   /**
-   * The login that added the row, as the database itself knows it. Null in rows of before this column.
+   * The login that added the row, as the database itself knows it, whatever the insert says. Never null.
    */
   login: string | null;
   /**
@@ -1598,7 +1598,7 @@ export interface Merchant {
    */
   added_at: Date;
   /**
-   * When it was last enabled or given a token by hand; null if neither happened since this column exists.
+   * When it was last enabled or given a token by hand; null if neither happened.
    */
   enabled_at: Date | null;
   /**

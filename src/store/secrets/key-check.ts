@@ -72,7 +72,7 @@ export async function secretKeysProblem(db: Db, secretKeys: readonly SecretKey[]
 
 /**
  * Compares each key with the stored check value of its id, and writes nothing. An id may have no check value yet, as
- * in the database of an earlier version. Then the key has to decrypt something that was encrypted under this id; the
+ * not everything that encrypts stores one. Then the key has to decrypt something that was encrypted under this id; the
  * keys that can are returned. Throws `SecretKeyWrong`.
  */
 export async function provenSecretKeys(db: Db, secretKeys: readonly SecretKey[]): Promise<SecretKey[]> {

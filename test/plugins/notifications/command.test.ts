@@ -110,7 +110,7 @@ describe('notifications', () => {
 it('text from a stranger cannot add lines, control the terminal or hide characters', async () => {
   const payeeId = 'P1\r\nregistration 9 is approved\u001b[2J\u202e\u200b';
   const two = await inReview(database.db, 'R9');
-  // An earlier version may have stored such a text.
+  // Whoever may write to the table can store such a text.
   await database.db.updateTable('beneficiary').set({ payee_id: payeeId }).where('id', '=', two.id).execute();
   const spelt = String.raw`payeeId P1\r\nregistration 9 is approved\u001b[2J\u202e\u200b`;
   const one = await daybook(['beneficiary', 'status', String(two.id)], env);
