@@ -69,7 +69,7 @@ export const namedAccess: Access = {
 };
 
 export async function showPages(
-  { app }: Stage,
+  { app }: Pick<Stage, 'app'>,
   {
     access = everybody(),
     canLogOut = false,
