@@ -46,7 +46,7 @@ export const daybook = (args: readonly string[], env: Env, cwd?: string): Promis
   runWarm(args, { ...OWN, ...env }, cwd);
 
 /** The environment variables with the settings of a stage. */
-export function envOf({ app: { settings, now } }: Stage): Env {
+export function envOf({ app: { settings, now } }: Pick<Stage, 'app'>): Env {
   const { platform } = settings;
   return {
     PLATFORM_BASE_URL: platform.baseUrl,

@@ -2,7 +2,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { entriesOfAmounts, type WireEntry } from '../support/plain-platform.ts';
 import { openPlainStage, type PlainStage } from '../support/plain-stage.ts';
-import type { Stage } from '../support/stage.ts';
 import { daybook, envOf } from './daybook.ts';
 
 const ENTRIES = entriesOfAmounts('USD', [
@@ -26,7 +25,7 @@ const COMMANDS = [
 
 let stage: PlainStage;
 afterEach(() => stage.close());
-const command = (...args: string[]) => daybook(args, envOf({ app: stage.app() } as Stage));
+const command = (...args: string[]) => daybook(args, envOf({ app: stage.app() }));
 
 async function everyCommand(): Promise<{ readonly code: number | null; readonly words: string }[]> {
   const ended = [];

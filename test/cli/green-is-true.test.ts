@@ -8,7 +8,6 @@ import type { Manifest } from '../../src/verify/manifest.ts';
 import { entriesOfAmounts, type WireEntry } from '../support/plain-platform.ts';
 import { showPages, textOf } from '../plugins/pages/support.ts';
 import { openPlainStage, PLAIN_MERCHANT, type PlainStage } from '../support/plain-stage.ts';
-import type { Stage } from '../support/stage.ts';
 import { daybook, envOf } from './daybook.ts';
 
 const { merchantNo } = PLAIN_MERCHANT;
@@ -22,7 +21,7 @@ const ENTRIES = [
 
 let stage: PlainStage;
 afterEach(() => stage.close());
-const command = (...args: string[]) => daybook(args, envOf({ app: stage.app() } as Stage));
+const command = (...args: string[]) => daybook(args, envOf({ app: stage.app() }));
 const datesOf = (day: string) => join(stage.folder, `merchant=${merchantNo}/date=${day}`);
 
 test('verify names what a close froze and is not here, whichever files are missing', async () => {
@@ -132,7 +131,7 @@ test.each([
     stage = await openPlainStage(entries, '2026-04-01T01:30:00+08:00');
     expect(await command('run', '--from', '2026-03-28', '--to', '2026-03-31')).toMatchObject({ code: 3 });
     await expect(readdir(datesOf('2026-03-30'))).rejects.toThrow(/ENOENT/);
-    const pages = await showPages({ app: stage.app() } as Stage);
+    const pages = await showPages({ app: stage.app() });
     try {
       expect(textOf(await pages.html('/?month=2026-03'))).toMatch(/M-PLAIN USD [· ]+✓ ! ↑ –/);
       const day = textOf(await pages.html(`/m/${merchantNo}/USD/2026-03-30`));

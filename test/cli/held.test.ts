@@ -3,19 +3,12 @@
  *
  * @module-tag long
  */
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { freshDatabaseUrl } from '../support/database.ts';
-import {
-  entriesOfAmounts,
-  PLAIN_ZONE,
-  startPlainPlatform,
-  type PlainPlatform,
-  type WireEntry,
-} from '../support/plain-platform.ts';
+import { entriesOfAmounts, type PlainPlatform, type WireEntry } from '../support/plain-platform.ts';
 import { daybook, type Env } from './daybook.ts';
+import { openPlainHome } from './plain-home.ts';
 
 const BOOKED: readonly (readonly [string, string, number])[] = [
   ['B1', '2026-03-02 10:00:00', 12_345],
@@ -35,26 +28,14 @@ const EVERYTHING = () => true;
 let platform: PlainPlatform;
 let folder: string;
 let env: Env;
+let close: () => Promise<void>;
 
 beforeEach(async () => {
-  platform = await startPlainPlatform();
+  const merchant = { PLATFORM_MERCHANT_NO: 'M1', PLATFORM_TOKEN: 'made-up-token' };
+  ({ platform, folder, env, close } = await openPlainHome(merchant));
   platform.entriesOf = () => ALL;
-  folder = await mkdtemp(join(tmpdir(), 'daybook-held-'));
-  env = {
-    PLATFORM_BASE_URL: platform.url,
-    PLATFORM_TIME_ZONE: PLAIN_ZONE,
-    PLATFORM_MERCHANT_NO: 'M1',
-    PLATFORM_TOKEN: 'made-up-token',
-    PLATFORM_RETRIES_MAX: '0',
-    DATABASE_URL: await freshDatabaseUrl(),
-    DAYBOOK_DATA_DIR: folder,
-    DAYBOOK_LOG_LEVEL: 'silent',
-  };
 });
-afterEach(async () => {
-  await platform.close();
-  await rm(folder, { recursive: true, force: true });
-});
+afterEach(() => close());
 
 const at = (time: string): Env => ({ ...env, DAYBOOK_NOW: `${time}:00+08:00` });
 const hide = (hasExited: (entry: WireEntry) => boolean) => {

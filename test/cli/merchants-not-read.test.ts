@@ -1,46 +1,23 @@
 /** A merchant that has a ledger here and that no one reads any more is reported by every command until it is disabled. */
-import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openDatabase } from '../../src/store/engine/connection.ts';
-import { freshDatabaseUrl } from '../support/database.ts';
-import {
-  entriesOfAmounts,
-  PLAIN_ZONE,
-  startPlainPlatform,
-  type PlainPlatform,
-} from '../support/plain-platform.ts';
+import { entriesOfAmounts } from '../support/plain-platform.ts';
 import { daybook, type Ended, type Env } from './daybook.ts';
+import { callerOf, openPlainHome, withKeys } from './plain-home.ts';
 
-let platform: PlainPlatform;
 let env: Env;
 let folder: string;
+let close: () => Promise<void>;
 beforeEach(async () => {
-  platform = await startPlainPlatform();
   const ledgers = new Map([
-    ['token-1', entriesOfAmounts('USD', [['A1', '2026-03-02 10:00:00', 5_000]])],
-    ['token-2', entriesOfAmounts('USD', [['B1', '2026-03-02 11:00:00', 7_000]])],
+    ['1', entriesOfAmounts('USD', [['A1', '2026-03-02 10:00:00', 5_000]])],
+    ['2', entriesOfAmounts('USD', [['B1', '2026-03-02 11:00:00', 7_000]])],
   ]);
-  platform.entriesOf = ({ headers }) =>
-    ledgers.get(String(headers['authorization']).replace('Bearer ', '')) ?? [];
-  folder = await mkdtemp(join(tmpdir(), 'daybook-scope-'));
-  env = {
-    PLATFORM_BASE_URL: platform.url,
-    PLATFORM_TIME_ZONE: PLAIN_ZONE,
-    PLATFORM_RETRIES_MAX: '0',
-    DATABASE_URL: await freshDatabaseUrl(),
-    DAYBOOK_DATA_DIR: folder,
-    DAYBOOK_SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
-    DAYBOOK_LOG_LEVEL: 'silent',
-    TOKEN_2: 'token-2',
-  };
+  const home = await openPlainHome({ ...withKeys(), TOKEN_2: 'token-2' });
+  home.platform.entriesOf = (call) => ledgers.get(callerOf(call)) ?? [];
+  ({ env, folder, close } = home);
 });
-afterEach(async () => {
-  await platform.close();
-  await rm(folder, { recursive: true });
-});
+afterEach(() => close());
 
 const BY_SETTINGS = { PLATFORM_MERCHANT_NO: 'S1', PLATFORM_TOKEN: 'token-1' };
 const at = (now: string, own: Env, change: Env = {}): Env => ({ ...own, ...change, DAYBOOK_NOW: now });

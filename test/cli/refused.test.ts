@@ -1,17 +1,10 @@
 /** A platform that refuses, and sends page fields next to the refusal: nothing of it is believed, by any command. */
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { freshDatabaseUrl } from '../support/database.ts';
-import {
-  entriesOfAmounts,
-  PLAIN_ZONE,
-  startPlainPlatform,
-  type PlainPlatform,
-  type WireReply,
-} from '../support/plain-platform.ts';
+import { entriesOfAmounts, type PlainPlatform, type WireReply } from '../support/plain-platform.ts';
 import { daybook, type Env } from './daybook.ts';
+import { openPlainHome } from './plain-home.ts';
 import { shortAndLong } from '../support/short-and-long.ts';
 
 const BUSY = { respMsg: 'system busy' };
@@ -33,32 +26,21 @@ const FORMS: readonly [string, unknown][] = [
 let platform: PlainPlatform;
 let folder: string;
 let env: Env;
+let close: () => Promise<void>;
+
+const ENTRIES = entriesOfAmounts('USD', [
+  ['B1', '2026-03-02 10:00:00', 12_345],
+  ['B2', '2026-03-02 11:00:00', -2_345],
+  ['B3', '2026-03-03 10:00:00', 700],
+  ['B4', '2026-03-04 10:00:00', -50],
+]);
 
 beforeEach(async () => {
-  platform = await startPlainPlatform(
-    entriesOfAmounts('USD', [
-      ['B1', '2026-03-02 10:00:00', 12_345],
-      ['B2', '2026-03-02 11:00:00', -2_345],
-      ['B3', '2026-03-03 10:00:00', 700],
-      ['B4', '2026-03-04 10:00:00', -50],
-    ]),
-  );
-  folder = await mkdtemp(join(tmpdir(), 'daybook-refused-'));
-  env = {
-    PLATFORM_BASE_URL: platform.url,
-    PLATFORM_TIME_ZONE: PLAIN_ZONE,
-    PLATFORM_MERCHANT_NO: 'M1',
-    PLATFORM_TOKEN: 'made-up-token',
-    PLATFORM_RETRIES_MAX: '0',
-    DATABASE_URL: await freshDatabaseUrl(),
-    DAYBOOK_DATA_DIR: folder,
-    DAYBOOK_LOG_LEVEL: 'silent',
-  };
+  const merchant = { PLATFORM_MERCHANT_NO: 'M1', PLATFORM_TOKEN: 'made-up-token' };
+  ({ platform, folder, env, close } = await openPlainHome(merchant));
+  platform.entriesOf = () => ENTRIES;
 });
-afterEach(async () => {
-  await platform.close();
-  await rm(folder, { recursive: true, force: true });
-});
+afterEach(() => close());
 
 const night = (day: string, time = '01:30:00'): Env => ({ ...env, DAYBOOK_NOW: `${day}T${time}+08:00` });
 const refuse = (form: string, body: unknown) => {

@@ -5,7 +5,6 @@ import { daybook, envOf } from '../cli/daybook.ts';
 import { entriesOfAmounts, plainMs, type WireEntry } from '../support/plain-platform.ts';
 import { openPlainStage, PLAIN_MERCHANT, type PlainStage } from '../support/plain-stage.ts';
 import { differencesFromLaw } from '../support/positive-law.ts';
-import type { Stage } from '../support/stage.ts';
 
 const { merchantNo } = PLAIN_MERCHANT;
 const NOW = '2026-03-10T01:30:00+08:00';
@@ -17,7 +16,7 @@ const QUIET = entriesOfAmounts('USD', [
 let stage: PlainStage;
 afterEach(() => stage.close());
 
-const command = (...args: string[]) => daybook(args, envOf({ app: stage.app() } as Stage));
+const command = (...args: string[]) => daybook(args, envOf({ app: stage.app() }));
 const byLaw = async () => {
   const { figures, statements } = await differencesFromLaw({
     ...{ db: stage.app().database.db, folder: stage.folder, merchantNo, nowMs: stage.now().getTime() },

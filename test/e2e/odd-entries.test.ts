@@ -1,39 +1,17 @@
 /** What no balance shows is a reason once, with the day and the account: a new currency without its first entry, odd entries. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { daybook, type Ended, type Env } from '../cli/daybook.ts';
-import { freshDatabaseUrl } from '../support/database.ts';
-import {
-  entriesOfAmounts,
-  PLAIN_ZONE,
-  startPlainPlatform,
-  type PlainPlatform,
-  type WireEntry,
-} from '../support/plain-platform.ts';
+import { openPlainHome } from '../cli/plain-home.ts';
+import { entriesOfAmounts, type PlainPlatform, type WireEntry } from '../support/plain-platform.ts';
 
 let platform: PlainPlatform;
 let env: Env;
-let folder: string;
+let close: () => Promise<void>;
 beforeEach(async () => {
-  platform = await startPlainPlatform();
-  folder = await mkdtemp(join(tmpdir(), 'daybook-odd-'));
-  env = {
-    PLATFORM_BASE_URL: platform.url,
-    PLATFORM_TIME_ZONE: PLAIN_ZONE,
-    PLATFORM_RETRIES_MAX: '0',
-    PLATFORM_MERCHANT_NO: 'S1',
-    PLATFORM_TOKEN: 'token-1',
-    DATABASE_URL: await freshDatabaseUrl(),
-    DAYBOOK_DATA_DIR: folder,
-    DAYBOOK_LOG_LEVEL: 'silent',
-  };
+  const merchant = { PLATFORM_MERCHANT_NO: 'S1', PLATFORM_TOKEN: 'token-1' };
+  ({ platform, env, close } = await openPlainHome(merchant));
 });
-afterEach(async () => {
-  await platform.close();
-  await rm(folder, { recursive: true });
-});
+afterEach(() => close());
 
 /** The night after `day`, with the calls it made. */
 async function night(day: string): Promise<Ended & { readonly calls: number; readonly byCurrency: number }> {

@@ -1,51 +1,22 @@
 /** Entries of another merchant are compared before anything is published, whichever merchant is read first. */
-import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { daybook, type Ended, type Env } from '../cli/daybook.ts';
-import { freshDatabaseUrl } from '../support/database.ts';
-import {
-  entriesOfAmounts,
-  PLAIN_ZONE,
-  startPlainPlatform,
-  type PlainPlatform,
-  type WireEntry,
-} from '../support/plain-platform.ts';
+import { addMerchants, callerOf, openPlainHome, withKeys } from '../cli/plain-home.ts';
+import { entriesOfAmounts, type WireEntry } from '../support/plain-platform.ts';
 import { shortAndLong } from '../support/short-and-long.ts';
 
-let platform: PlainPlatform;
 let env: Env;
-let folder: string;
+let close: () => Promise<void>;
 /** What the platform answers under each merchant's token. */
 let answers: Map<string, readonly WireEntry[]>;
 beforeEach(async () => {
-  platform = await startPlainPlatform();
-  platform.entriesOf = ({ headers }) =>
-    answers.get(String(headers['authorization']).replace('Bearer token-', '')) ?? [];
-  folder = await mkdtemp(join(tmpdir(), 'daybook-other-ledger-'));
-  env = {
-    PLATFORM_BASE_URL: platform.url,
-    PLATFORM_TIME_ZONE: PLAIN_ZONE,
-    PLATFORM_RETRIES_MAX: '0',
-    DATABASE_URL: await freshDatabaseUrl(),
-    DAYBOOK_DATA_DIR: folder,
-    DAYBOOK_SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
-    DAYBOOK_LOG_LEVEL: 'silent',
-  };
+  const home = await openPlainHome(withKeys());
+  home.platform.entriesOf = (call) => answers.get(callerOf(call)) ?? [];
+  ({ env, close } = home);
 });
-afterEach(async () => {
-  await platform.close();
-  await rm(folder, { recursive: true });
-});
+afterEach(() => close());
 
-const add = async (...merchants: string[]): Promise<void> => {
-  for (const merchantNo of merchants) {
-    const args = ['merchants', 'add', '--merchant-no', merchantNo, '--token-env', 'TOKEN'];
-    expect(await daybook(args, { ...env, TOKEN: `token-${merchantNo}` })).toMatchObject({ code: 0 });
-  }
-};
+const add = (...merchants: string[]): Promise<void> => addMerchants(env, merchants);
 /** The night after `day`, of merchants one after the other, so that the first is ready long before the last. */
 const night = (day: string, change: Env = {}): Promise<Ended> =>
   daybook(['run'], {

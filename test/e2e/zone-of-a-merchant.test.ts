@@ -1,27 +1,16 @@
 /** A platform that changes the time zone of one ledger: that merchant is named and left as it was, and others go on. */
-import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { addDays } from '../../src/ledger/business-day.ts';
 import { daybook, type Ended, type Env } from '../cli/daybook.ts';
-import { freshDatabaseUrl } from '../support/database.ts';
-import {
-  entriesOfAmounts,
-  PLAIN_ZONE,
-  startPlainPlatform,
-  type PlainPlatform,
-  type WireEntry,
-} from '../support/plain-platform.ts';
+import { addMerchants, callerOf, openPlainHome, withKeys } from '../cli/plain-home.ts';
+import { entriesOfAmounts, PLAIN_ZONE, type WireEntry } from '../support/plain-platform.ts';
 
 const FIRST = '2026-03-01';
 const DAYS = Array.from({ length: 12 }, (_, nth) => addDays(FIRST, nth));
 const TIMES = ['03:10:05', '09:20:15', '12:30:25', '17:40:35'];
 
-let platform: PlainPlatform;
 let env: Env;
-let folder: string;
+let close: () => Promise<void>;
 /** By merchant, how many minutes its timestamps are off from the zone in the settings, from an instant on. */
 let off: Map<string, { readonly minutes: number; readonly fromMs: number }>;
 let nowMs = 0;
@@ -44,31 +33,13 @@ const entriesOf = (merchantNo: string): WireEntry[] => {
 
 beforeEach(async () => {
   off = new Map();
-  platform = await startPlainPlatform();
-  platform.entriesOf = ({ headers }) =>
-    entriesOf(String(headers['authorization']).replace('Bearer token-', ''));
-  folder = await mkdtemp(join(tmpdir(), 'daybook-zone-'));
-  env = {
-    PLATFORM_BASE_URL: platform.url,
-    PLATFORM_TIME_ZONE: PLAIN_ZONE,
-    PLATFORM_RETRIES_MAX: '0',
-    DATABASE_URL: await freshDatabaseUrl(),
-    DAYBOOK_DATA_DIR: folder,
-    DAYBOOK_SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
-    DAYBOOK_LOG_LEVEL: 'silent',
-  };
+  const home = await openPlainHome(withKeys());
+  home.platform.entriesOf = (call) => entriesOf(callerOf(call));
+  ({ env, close } = home);
 });
-afterEach(async () => {
-  await platform.close();
-  await rm(folder, { recursive: true });
-});
+afterEach(() => close());
 
-const add = async (...merchants: string[]): Promise<void> => {
-  for (const merchantNo of merchants) {
-    const args = ['merchants', 'add', '--merchant-no', merchantNo, '--token-env', 'TOKEN'];
-    expect(await daybook(args, { ...env, TOKEN: `token-${merchantNo}` })).toMatchObject({ code: 0 });
-  }
-};
+const add = (...merchants: string[]): Promise<void> => addMerchants(env, merchants);
 /** The night after `day`. */
 const night = (day: string, args: readonly string[] = []): Promise<Ended> => {
   nowMs = Date.parse(`${day}T01:30:00+08:00`) + 24 * 3_600_000;

@@ -1,49 +1,16 @@
-import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { stringify } from 'yaml';
+import { describe, expect, it } from 'vitest';
 import { saveReferenceList } from '../../../src/plugins/reference/stored.ts';
+import { useCommands } from './commands.ts';
 import { ENTERPRISE, INDIVIDUAL, without, type File } from './files.ts';
 import { reply } from './support.ts';
 import { answer, MERCHANT, reset, outOfScope } from '../../platform/stranger.ts';
-import { emptyTables, freshDatabase } from '../../support/database.ts';
-import { daybook, type Ended, type Env } from '../../cli/daybook.ts';
+import type { Ended, Env } from '../../cli/daybook.ts';
 
-const SECRET_KEYS = `k1:${randomBytes(32).toString('base64')}`;
-
-let database: Awaited<ReturnType<typeof freshDatabase>>;
-let folder: string;
-beforeAll(async () => {
-  database = await freshDatabase();
-  folder = await mkdtemp(join(tmpdir(), 'daybook-beneficiary-'));
-});
-beforeEach(() => emptyTables(database.db));
-afterAll(async () => {
-  await database.close();
-  await rm(folder, { recursive: true });
-});
-
-const run = (args: readonly string[], env: Env = {}) =>
-  daybook(['beneficiary', ...args], {
-    DATABASE_URL: database.url,
-    DAYBOOK_DATA_DIR: folder,
-    DAYBOOK_SECRET_KEYS: SECRET_KEYS,
-    DAYBOOK_PUBLIC_URL: 'https://daybook.example',
-    PLATFORM_BASE_URL: 'http://127.0.0.1:1',
-    PLATFORM_TIME_ZONE: 'UTC',
-    PLATFORM_RETRIES_MAX: '0',
-    PLATFORM_MERCHANT_NO: MERCHANT.merchantNo,
-    PLATFORM_TOKEN: MERCHANT.token,
-    ...env,
-  });
-
-async function written(file: File, name = 'payee.yaml'): Promise<string> {
-  const path = join(folder, name);
-  await writeFile(path, name.endsWith('.json') ? JSON.stringify(file) : stringify(file));
-  return path;
-}
+const commands = useCommands(MERCHANT, { DAYBOOK_PUBLIC_URL: 'https://daybook.example' });
+const { database, folder, written } = commands;
+const run = (args: readonly string[], env: Env = {}) => commands.run(['beneficiary', ...args], env);
 
 /** Expects output that shows nothing of the file except codes and our own numbers. */
 const expectDiscreet = ({ stdout, stderr }: Ended, file: File): void => {
@@ -105,7 +72,7 @@ describe('beneficiary', () => {
     const save = (kind: 'payout_method' | 'bank', code: string) => {
       const methodType = kind === 'bank' ? null : 'BANK';
       const items = [{ code, name: code, methodType, isPrompt: false }];
-      return saveReferenceList(database.db, { kind, country: 'HK' }, { items, readAt });
+      return saveReferenceList(database().db, { kind, country: 'HK' }, { items, readAt });
     };
     await save('payout_method', 'HK_FPS');
     await save('bank', 'HK012');
@@ -197,8 +164,8 @@ describe('beneficiary', () => {
 
   it('of several merchants one must be named, and the address for the result is shown', async () => {
     const { url, received } = await outOfScope(reply('01'));
-    await database.db
-      .insertInto('merchant')
+    await database()
+      .db.insertInto('merchant')
       .values({ merchant_no: 'M0002', added_at: new Date(), joined_at: new Date() })
       .execute();
     const path = await written({ ...ENTERPRISE, callbackUrl: 'https://pay.example/hook' });
@@ -215,7 +182,7 @@ describe('beneficiary', () => {
     ['a file that is not there', 'no-such.yaml', null, 'cannot be read (ENOENT)'],
     ['neither JSON nor YAML', 'broken.yaml', 'merOrderNo: [Erika', 'is neither JSON nor YAML'],
   ])('%s is reported without its content', async (_, name, text, reported) => {
-    const path = join(folder, name);
+    const path = join(folder(), name);
     if (text !== null) await writeFile(path, text);
     const ended = await run(['register', path]);
     expect(ended.code).toBe(2);

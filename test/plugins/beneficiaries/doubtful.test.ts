@@ -1,45 +1,18 @@
 /** Replies that a person has to judge: those that contradict themselves, and refusals of a number sent before. */
-import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { stringify } from 'yaml';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { useCommands } from './commands.ts';
 import { ENTERPRISE } from './files.ts';
 import { reply } from './support.ts';
 import { sandbox, TOKEN } from '../sandbox/support.ts';
 import { answer, outOfScope, reset, type Act } from '../../platform/stranger.ts';
-import { emptyTables, freshDatabase } from '../../support/database.ts';
-import { daybook, type Env } from '../../cli/daybook.ts';
+import type { Env } from '../../cli/daybook.ts';
 
-let database: Awaited<ReturnType<typeof freshDatabase>>;
-let folder: string;
+const commands = useCommands({ merchantNo: 'M1', token: TOKEN });
 let file: string;
 beforeAll(async () => {
-  database = await freshDatabase();
-  folder = await mkdtemp(join(tmpdir(), 'daybook-doubtful-'));
-  file = join(folder, 'payee.yaml');
-  await writeFile(file, stringify(ENTERPRISE));
+  file = await commands.written(ENTERPRISE);
 });
-beforeEach(() => emptyTables(database.db));
-afterAll(async () => {
-  await database.close();
-  await rm(folder, { recursive: true });
-});
-
-const SECRET_KEYS = `k1:${randomBytes(32).toString('base64')}`;
-const run = (args: readonly string[], env: Env = {}) =>
-  daybook(['beneficiary', ...args], {
-    DATABASE_URL: database.url,
-    DAYBOOK_DATA_DIR: folder,
-    DAYBOOK_SECRET_KEYS: SECRET_KEYS,
-    PLATFORM_BASE_URL: 'http://127.0.0.1:1',
-    PLATFORM_TIME_ZONE: 'UTC',
-    PLATFORM_RETRIES_MAX: '0',
-    PLATFORM_MERCHANT_NO: 'M1',
-    PLATFORM_TOKEN: TOKEN,
-    ...env,
-  });
+const run = (args: readonly string[], env: Env = {}) => commands.run(['beneficiary', ...args], env);
 const registerAt = (url: string, env: Env = {}) =>
   run(['register', file], { PLATFORM_BASE_URL: url, ...env });
 const row = async () => JSON.parse((await run(['status', '1', '--json'])).stdout) as Record<string, unknown>;

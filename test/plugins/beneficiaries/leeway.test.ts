@@ -1,47 +1,13 @@
 /** What a registration may hold beyond the strictest reading of the document: images, unlisted codes, further fields. */
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { stringify } from 'yaml';
+import { describe, expect, it } from 'vitest';
+import { useCommands } from './commands.ts';
 import { ENTERPRISE, type File } from './files.ts';
 import { reply } from './support.ts';
 import { sandbox, TOKEN } from '../sandbox/support.ts';
 import { answer, outOfScope } from '../../platform/stranger.ts';
-import { emptyTables, freshDatabase } from '../../support/database.ts';
-import { daybook, type Env } from '../../cli/daybook.ts';
 
-let database: Awaited<ReturnType<typeof freshDatabase>>;
-let folder: string;
-beforeAll(async () => {
-  database = await freshDatabase();
-  folder = await mkdtemp(join(tmpdir(), 'daybook-leeway-'));
-});
-beforeEach(() => emptyTables(database.db));
-afterAll(async () => {
-  await database.close();
-  await rm(folder, { recursive: true });
-});
-
-const SECRET_KEYS = `k1:${randomBytes(32).toString('base64')}`;
-const run = (args: readonly string[], env: Env = {}) =>
-  daybook(args, {
-    DATABASE_URL: database.url,
-    DAYBOOK_DATA_DIR: folder,
-    DAYBOOK_SECRET_KEYS: SECRET_KEYS,
-    PLATFORM_BASE_URL: 'http://127.0.0.1:1',
-    PLATFORM_TIME_ZONE: 'UTC',
-    PLATFORM_RETRIES_MAX: '0',
-    PLATFORM_MERCHANT_NO: 'M1',
-    PLATFORM_TOKEN: TOKEN,
-    ...env,
-  });
-async function written(file: File): Promise<string> {
-  const path = join(folder, 'payee.yaml');
-  await writeFile(path, stringify(file, { lineWidth: 0 }));
-  return path;
-}
+const { run, written } = useCommands({ merchantNo: 'M1', token: TOKEN });
 
 describe('an image', () => {
   const PNG = `iVBORw0KGgoAAAANSUhEUg${'AAAAEAAA'.repeat(10)}==`;

@@ -7,7 +7,6 @@ import { mailingOf, queueDue, type Mailing } from '../../../src/plugins/mail/due
 import type { WireEntry } from '../../support/plain-platform.ts';
 import { openPlainStage, PLAIN_MERCHANT, type PlainStage } from '../../support/plain-stage.ts';
 import { startMailbox, type Mailbox } from '../../support/receivers.ts';
-import type { Stage } from '../../support/stage.ts';
 import { envOf, type Env } from '../../cli/daybook.ts';
 
 export const ANNA = {
@@ -29,7 +28,7 @@ export async function openMailStage(entries: readonly WireEntry[], now: string):
   const mailbox = await startMailbox();
   const closePlain = plain.close;
   const env = (more: Env = {}): Env => ({
-    ...envOf({ app: { ...plain.app(), now: plain.now } } as unknown as Stage),
+    ...envOf({ app: plain.app() }),
     DAYBOOK_STATEMENT_MAIL: JSON.stringify(stage.recipients),
     DAYBOOK_ALERT_MAIL_FROM: 'daybook@company.example',
     DAYBOOK_SMTP_URL: stage.mailbox.url,

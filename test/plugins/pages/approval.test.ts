@@ -1,21 +1,11 @@
 /** Two persons close a month on its page: what each of them is offered, what the page says meanwhile, and what a viewer sees. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Access } from '../../../src/plugins/pages/access/access.ts';
-import { FORM_TOKEN, showPages, textOf, type ShownPages } from './support.ts';
+import { FORM_TOKEN, namedAccess, showPages, textOf, type ShownPages } from './support.ts';
 import { MERCHANT, openStage, scenario, type Stage } from '../../support/stage.ts';
 
 const { merchantNo } = MERCHANT;
 const PAGE = `/m/${merchantNo}/2026-02`;
 const FORM = `${PAGE}?close=yes`;
-
-const access: Access = {
-  register: () => Promise.resolve(),
-  personOf: ({ headers }) => {
-    const name = String(headers['x-person']);
-    return { name, role: name === 'Vera' ? 'viewer' : 'operator', merchants: null };
-  },
-  formToken: () => FORM_TOKEN,
-};
 
 let stage: Stage;
 let pages: ShownPages;
@@ -26,7 +16,7 @@ beforeAll(async () => {
   });
   const settings = { ...opened.app.settings, closeApproval: 'required' as const };
   stage = { ...opened, app: { ...opened.app, settings } };
-  pages = await showPages(stage, { access });
+  pages = await showPages(stage, { access: namedAccess() });
   await stage.run({ range: { from: '2026-02-01', to: days.to } });
 });
 afterAll(async () => {

@@ -3,23 +3,14 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { addDays } from '../../../src/ledger/business-day.ts';
 import { storeEntries } from '../../../src/store/store-entries.ts';
-import type { Access } from '../../../src/plugins/pages/access/access.ts';
-import { FORM_TOKEN, showPages, textOf, type ShownPages } from './support.ts';
+import { FORM_TOKEN, namedAccess, saidOf, sendBook, showPages, textOf, type ShownPages } from './support.ts';
 import { MERCHANT, openStage, OTHER, scenario, type Stage } from '../../support/stage.ts';
 
 const { merchantNo } = MERCHANT;
 const PAGE = `/books/${merchantNo}/USD`;
 
-/** A viewer, a person of the other merchant alone, or an operator of all. */
-const access: Access = {
-  register: () => Promise.resolve(),
-  personOf: ({ headers }) => {
-    const name = String(headers['x-person']);
-    const merchants = name === 'Olga' ? [OTHER.merchantNo] : null;
-    return { name, role: name === 'Vera' ? 'viewer' : 'operator', merchants };
-  },
-  formToken: () => FORM_TOKEN,
-};
+/** Olga is of the other merchant alone. */
+const access = namedAccess((name) => ({ merchants: name === 'Olga' ? [OTHER.merchantNo] : null }));
 
 let stage: Stage;
 let pages: ShownPages;
@@ -53,19 +44,12 @@ const words = async (path = PAGE, person = 'Ada'): Promise<string> =>
   textOf(await pages.html(path, { 'x-person': person }));
 const send = (step: string, fields: Record<string, string> = {}, person = 'Ada') =>
   pages.post(PAGE, { form_token: FORM_TOKEN, step, ...fields }, { 'x-person': person });
-const saidOf = async (response: Response): Promise<string> =>
-  `${response.status} ${textOf(await response.text())}`;
 
 const MAPPING = (merchant = merchantNo) => `merchant: ${JSON.stringify(merchant)}
 format: csv
 columns: {number: No, booked: Day, currency: Currency, amount: Amount, reference: Reference}`;
-async function sendFile(content: string, mapping = MAPPING(), person = 'Ada'): Promise<string> {
-  const body = new FormData();
-  body.set('form_token', FORM_TOKEN);
-  body.set('mapping', mapping);
-  body.set('file', new File([content], 'march.csv'));
-  return saidOf(await fetch(`${pages.url}/books`, { method: 'POST', body, headers: { 'x-person': person } }));
-}
+const sendFile = async (content: string, mapping = MAPPING(), person = 'Ada'): Promise<string> =>
+  saidOf(await sendBook(pages, { content, mapping }, person));
 const csv = (rows: readonly (readonly string[])[]): string =>
   [['No', 'Day', 'Currency', 'Amount', 'Reference'], ...rows].map((row) => row.join(',')).join('\n');
 const openRows = async (): Promise<string[]> =>

@@ -1,11 +1,11 @@
 /** The list of breaks as work: who has what until when, found by what is asked, and assigned to others. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sql } from 'kysely';
-import type { Access, Person } from '../../../src/plugins/pages/access/access.ts';
+import type { Person } from '../../../src/plugins/pages/access/access.ts';
 import { namedOperators, mayBeOperator } from '../../../src/run/operators.ts';
 import type { AccessSettings } from '../../../src/plugins/pages/settings.ts';
 import { openPagesStage } from './stage.ts';
-import { FORM_TOKEN, showPages, textOf, type ShownPages } from './support.ts';
+import { accessOf, FORM_TOKEN, showPages, textOf, type ShownPages } from './support.ts';
 import { daybook, envOf } from '../../cli/daybook.ts';
 import type { Stage } from '../../support/stage.ts';
 
@@ -16,11 +16,7 @@ const ROLES: AccessSettings['roles'] = new Map([
   ['Vera', { role: 'viewer', merchants: null }],
 ]);
 const ADA: Person = { name: 'Ada', role: 'operator', merchants: null };
-const as = (person: Person): Access => ({
-  register: () => Promise.resolve(),
-  personOf: () => person,
-  formToken: () => FORM_TOKEN,
-});
+const as = (person: Person) => accessOf(() => person);
 
 let stage: Stage;
 let pages: ShownPages;

@@ -2,10 +2,10 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Access, Person } from '../../../src/plugins/pages/access/access.ts';
+import type { Person } from '../../../src/plugins/pages/access/access.ts';
 import type { SigningKey } from '../../../src/ledger/signature.ts';
 import { keyPairOf, readSigningKey } from '../../../src/signing.ts';
-import { FORM_TOKEN, showPages, textOf, type ShownPages } from './support.ts';
+import { accessOf, FORM_TOKEN, showPages, textOf, type ShownPages } from './support.ts';
 import { MERCHANT, openStage, scenario, type Stage } from '../../support/stage.ts';
 
 const { merchantNo } = MERCHANT;
@@ -25,12 +25,7 @@ beforeAll(async () => {
   stage = { ...opened, app: { ...opened.app, settings } };
   pages = await showPages(stage);
   const viewer: Person = { name: 'Vera', role: 'viewer', merchants: null };
-  const access: Access = {
-    register: () => Promise.resolve(),
-    personOf: () => viewer,
-    formToken: () => 'made-up',
-  };
-  viewing = await showPages(stage, { access });
+  viewing = await showPages(stage, { access: accessOf(() => viewer) });
 });
 afterAll(async () => {
   await pages.close();

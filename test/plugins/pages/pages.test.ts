@@ -1,7 +1,6 @@
 /** The pages over a real server and database: what they show, whom they refuse, and what they leave in the audit. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Access, Person } from '../../../src/plugins/pages/access/access.ts';
-import { FORM_TOKEN, showPages, textOf, type ShownPages } from './support.ts';
+import { accessOf, FORM_TOKEN, showPages, textOf, type ShownPages } from './support.ts';
 import { STATEMENT_FORMATS } from '../../../src/statements/formats/all.ts';
 import { BROKEN_DAY, openPagesStage, REVISED_DAY } from './stage.ts';
 import { MERCHANT, objectsOf, type Stage } from '../../support/stage.ts';
@@ -291,15 +290,9 @@ describe('who may do what', () => {
     ]);
   });
 
-  const accessAs = (person: Person): Access => ({
-    register: () => Promise.resolve(),
-    personOf: () => person,
-    formToken: () => 'made-up',
-  });
-
   test('a viewer looks and downloads, and can do nothing', async () => {
     const viewer = { name: 'Vera', role: 'viewer', merchants: null } as const;
-    const own = await showPages(stage, { access: accessAs(viewer) });
+    const own = await showPages(stage, { access: accessOf(() => viewer) });
     const id = await openBreak();
     expect((await own.post(`/breaks/${id}`, { step: 'taken' })).status).toBe(403);
     expect(await own.html(`/breaks/${id}`)).not.toContain('<form method="post"');
@@ -309,7 +302,7 @@ describe('who may do what', () => {
 
   test('another’s merchants are as if they did not exist', async () => {
     const other = { name: 'Otto', role: 'operator', merchants: ['SBX-M-2'] } as const;
-    const own = await showPages(stage, { access: accessAs(other) });
+    const own = await showPages(stage, { access: accessOf(() => other) });
     const id = await openBreak();
     const paths = [
       '/m/SBX-M-1/2026-03',

@@ -1,6 +1,6 @@
 /** Pages over a stage of tests: a real server, asked as a browser asks. */
 import { promisify } from 'node:util';
-import { type Access, AccessRefused } from '../../../src/plugins/pages/access/access.ts';
+import { type Access, AccessRefused, type Person } from '../../../src/plugins/pages/access/access.ts';
 import { hasFormToken, isOfOtherSite } from '../../../src/plugins/pages/access/sessions.ts';
 import { jobs } from '../../../jobs/all.ts';
 import type { WebEvent } from '../../../src/web/server.ts';
@@ -61,15 +61,22 @@ export function handTime(): Timing & { readonly pass: (ms: number) => void } {
   };
 }
 
-/** Access of whom a header names: `x-person`. */
-export const namedAccess: Access = {
+/** Access of whom this says, without a login. Forms need no token. */
+export const accessOf = (personOf: Access['personOf']): Access => ({
   register: () => Promise.resolve(),
-  personOf: ({ headers }) => ({ name: String(headers['x-person']), role: 'viewer', merchants: null }),
+  personOf,
   formToken: () => FORM_TOKEN,
-};
+});
+
+/** Access of whom a header names, `x-person`: Vera is a viewer, others are operators, of all merchants unless `more` says otherwise. */
+export const namedAccess = (more: (name: string) => Partial<Person> = () => ({})): Access =>
+  accessOf(({ headers }) => {
+    const name = String(headers['x-person']);
+    return { name, role: name === 'Vera' ? 'viewer' : 'operator', merchants: null, ...more(name) };
+  });
 
 export async function showPages(
-  { app }: Stage,
+  { app }: Pick<Stage, 'app'>,
   {
     access = everybody(),
     canLogOut = false,
@@ -115,6 +122,23 @@ export async function showPages(
     connections: () => promisify(server.server.getConnections.bind(server.server))(),
     close: () => server.close(),
   };
+}
+
+/** The status and the words of an answer. */
+export const saidOf = async (response: Response): Promise<string> =>
+  `${response.status} ${textOf(await response.text())}`;
+
+/** Sends a file of own books as the form does. */
+export function sendBook(
+  { url }: ShownPages,
+  { content, mapping, name = 'march.csv' }: Readonly<{ content: string; mapping: string; name?: string }>,
+  person: string,
+): Promise<Response> {
+  const body = new FormData();
+  body.set('form_token', FORM_TOKEN);
+  body.set('mapping', mapping);
+  body.set('file', new File([content], name));
+  return fetch(`${url}/books`, { method: 'POST', body, headers: { 'x-person': person } });
 }
 
 /** The words of a page, without its markup. */

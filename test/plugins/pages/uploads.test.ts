@@ -2,31 +2,20 @@
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Access } from '../../../src/plugins/pages/access/access.ts';
 import { openDatabase } from '../../../src/store/engine/connection.ts';
 import { rowsOf } from '../../../src/store/engine/database.ts';
 import { lockBooks } from '../../../src/plugins/books/open.ts';
-import { FORM_TOKEN, showPages, textOf, type ShownPages } from './support.ts';
+import { FORM_TOKEN, namedAccess, saidOf, sendBook, showPages, type ShownPages } from './support.ts';
 import { MERCHANT, openStage, scenario, type Stage } from '../../support/stage.ts';
 
 const { merchantNo } = MERCHANT;
 const FORM_BYTES_MAX = 10 * 1_048_576;
 
-/** Vera is a viewer, all others are operators. */
-const access: Access = {
-  register: () => Promise.resolve(),
-  personOf: ({ headers }) => {
-    const name = String(headers['x-person']);
-    return { name, role: name === 'Vera' ? 'viewer' : 'operator', merchants: null };
-  },
-  formToken: () => FORM_TOKEN,
-};
-
 let stage: Stage;
 let pages: ShownPages;
 beforeAll(async () => {
   stage = await openStage({ scenario: scenario({ from: '2026-03-02', to: '2026-03-02', entriesPerDay: 2 }) });
-  pages = await showPages(stage, { access });
+  pages = await showPages(stage, { access: namedAccess() });
   await stage.run();
 });
 afterAll(async () => {
@@ -40,18 +29,10 @@ covers: nothing
 columns: {number: No, booked: Day, currency: Currency, amount: Amount}`;
 const HEADS = 'No,Day,Currency,Amount';
 
-async function sendFile(
+const sendFile = async (
   { content = HEADS, mapping = MAPPING, name = 'march.csv' },
   person = 'Ada',
-): Promise<string> {
-  const body = new FormData();
-  body.set('form_token', FORM_TOKEN);
-  body.set('mapping', mapping);
-  body.set('file', new File([content], name));
-  return saidOf(await fetch(`${pages.url}/books`, { method: 'POST', body, headers: { 'x-person': person } }));
-}
-const saidOf = async (response: Response): Promise<string> =>
-  `${response.status} ${textOf(await response.text())}`;
+): Promise<string> => saidOf(await sendBook(pages, { content, mapping, name }, person));
 const sendBody = async (body: string, person: string, type = 'multipart/form-data; boundary=----x') =>
   saidOf(
     await fetch(`${pages.url}/books`, {

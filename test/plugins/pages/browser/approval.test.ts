@@ -5,7 +5,7 @@
  */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { FORM_TOKEN, showPages, type ShownPages } from '../support.ts';
+import { namedAccess, showPages, type ShownPages } from '../support.ts';
 import { MERCHANT, openStage, scenario, type Stage } from '../../../support/stage.ts';
 import { chromiumPath, useBrowser, seriousProblems, watchedPage, widthOf } from './chromium.ts';
 
@@ -24,13 +24,7 @@ describe.skipIf(skipped)(skipped ? 'approval (skipped: no Chromium)' : 'approval
     });
     const settings = { ...opened.app.settings, closeApproval: 'required' as const };
     stage = { ...opened, app: { ...opened.app, settings } };
-    pages = await showPages(stage, {
-      access: {
-        register: () => Promise.resolve(),
-        personOf: ({ headers }) => ({ name: String(headers['x-person']), role: 'operator', merchants: null }),
-        formToken: () => FORM_TOKEN,
-      },
-    });
+    pages = await showPages(stage, { access: namedAccess() });
     await stage.run({ range: { from: '2026-02-01', to: days.to } });
   });
   afterAll(async () => {

@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { addAmounts, compareAmounts } from '../../../../src/ledger/money.ts';
-import { FORM_TOKEN, showPages, type ShownPages } from '../support.ts';
+import { namedAccess, showPages, type ShownPages } from '../support.ts';
 import { MERCHANT, openStage, scenario, type Stage } from '../../../support/stage.ts';
 import { chromiumPath, seriousProblems, useBrowser, watchedPage, widthOf } from './chromium.ts';
 
@@ -43,13 +43,7 @@ describe.skipIf(skipped)(skipped ? 'own books (skipped: no Chromium)' : 'own boo
     await stage.run();
     const books = { ...opened.app.settings.books, approvalAbove };
     stage = { ...opened, app: { ...opened.app, settings: { ...opened.app.settings, books } } };
-    pages = await showPages(stage, {
-      access: {
-        register: () => Promise.resolve(),
-        personOf: ({ headers }) => ({ name: String(headers['x-person']), role: 'operator', merchants: null }),
-        formToken: () => FORM_TOKEN,
-      },
-    });
+    pages = await showPages(stage, { access: namedAccess() });
   });
   afterAll(async () => {
     await pages.close();

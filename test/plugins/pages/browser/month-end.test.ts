@@ -9,7 +9,7 @@ import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { doNextRepeat } from '../../../../src/run/repeats.ts';
-import { FORM_TOKEN, showPages, type ShownPages } from '../support.ts';
+import { namedAccess, showPages, type ShownPages } from '../support.ts';
 import { MERCHANT, openStage, scenario, type Stage } from '../../../support/stage.ts';
 import { chromiumPath, useBrowser, seriousProblems, watchedPage, widthOf } from './chromium.ts';
 
@@ -44,13 +44,7 @@ describe.skipIf(skipped)(skipped ? 'month end (skipped: no Chromium)' : 'month e
     });
     const settings = { ...opened.app.settings, closeApproval: 'required' as const };
     const stage = { ...opened, app: { ...opened.app, settings } };
-    const pages = await showPages(stage, {
-      access: {
-        register: () => Promise.resolve(),
-        personOf: ({ headers }) => ({ name: String(headers['x-person']), role: 'operator', merchants: null }),
-        formToken: () => FORM_TOKEN,
-      },
-    });
+    const pages = await showPages(stage, { access: namedAccess() });
     await stage.run({ range: { from: '2026-02-01', to: days.to } });
     return { stage, pages };
   }
