@@ -79,9 +79,9 @@ const problemOf = (value: unknown): string | null => {
 
 test('a manifest is read without what is unknown, whatever the order of its fields', () => {
   const given = { ...MANIFEST, unknown: 1, summary: { ...MANIFEST.summary, unknown: 1 } };
-  expect(JSON.stringify(read({ ...given, revision: 3, epoch: 4 }))).toBe(
-    JSON.stringify(read({ epoch: 4, revision: 3, ...MANIFEST })),
-  );
+  const turned = Object.fromEntries(Object.entries(given).reverse());
+  expect(Object.keys(turned)).not.toEqual(Object.keys(given));
+  expect(JSON.stringify(read(turned))).toBe(JSON.stringify(read(MANIFEST)));
   expect(read(given)).toEqual(MANIFEST);
 });
 
