@@ -9,7 +9,7 @@ const DECLARING = ['settings/setting', 'settings/values'];
 
 /** What each module of the core may import, in addition to itself; a module is a folder or a file of `src`, or the folder `jobs`. */
 const MAY_IMPORT = {
-  host: ['ledger/ending'], // how a command ends is known everywhere
+  host: ['ledger/ending', 'ledger/text'], // how a command ends and how a word of the shell is written is known everywhere
   ledger: [],
   'signing.ts': ['ledger'],
   platform: ['ledger', 'host', ...DECLARING],

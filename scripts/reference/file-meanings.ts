@@ -160,8 +160,7 @@ export const MANIFEST_MEANINGS: Meanings = {
   timeZoneProof: 'only where the zone was taken on trust',
   checked:
     'what was checked beyond the days read (`DAYBOOK_CHECKS`), by the run that wrote it or by earlier ones over the same statements',
-  place:
-    'its place in the chain of the merchant’s manifests, from 1',
+  place: 'its place in the chain of the merchant’s manifests, from 1',
   previousManifest:
     'the merchant’s manifest that was made before this one, of whatever day; null at the first place',
   ...NAMED_MANIFEST_MEANINGS('previousManifest'),

@@ -3,7 +3,6 @@ import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { thisHolder } from '../../src/host/process-identity.ts';
 import {
-  acquireLease,
   type Lease,
   acquireLeases,
   heldStill,

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { useCommands } from './commands.ts';
-import { ENTERPRISE, type File } from './files.ts';
+import { ENTERPRISE } from './files.ts';
 import { reply } from './support.ts';
 import { sandbox, TOKEN } from '../sandbox/support.ts';
 import { answer, outOfScope } from '../../platform/stranger.ts';
