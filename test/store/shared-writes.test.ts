@@ -103,7 +103,7 @@ it('one whose lease somebody has locked waits for that alone; the other one is s
     writes = Promise.all([save(wired.db, a, 'A', chained('1.00')), save(wired.db, b, 'B', chained('2.00'))]);
     const isWaiting = async () => (await rowsOf(trx)`SELECT FROM pg_locks WHERE NOT granted`).length > 0;
     await expect.poll(isWaiting).toBe(true);
-    expect(await saved(trx)).toEqual([OF_B]);
+    await expect.poll(() => saved(trx)).toEqual([OF_B]);
     // No later one waits for it either.
     await save(wired.db, b, 'B', chained('3.00'));
     expect(await saved(trx)).toEqual([{ ...OF_B, closing: '3.00' }]);
