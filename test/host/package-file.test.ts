@@ -20,6 +20,7 @@ test.each(['src/host', 'dist/src/host'])(
     const copy = join(top, folder, 'package-file.ts');
     await mkdir(dirname(copy), { recursive: true });
     await cp(SOURCE, copy);
+    await cp(join(TOP, 'src/ledger'), join(top, folder, '../ledger'), { recursive: true });
     await writeFile(join(top, 'package.json'), '{ "type": "module" }');
     const moved = (await import(pathToFileURL(copy).href)) as { packageFile: typeof packageFile };
     expect(moved.packageFile('config/sandbox.yaml')).toBe(join(top, 'config/sandbox.yaml'));
