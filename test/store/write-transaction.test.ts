@@ -112,7 +112,7 @@ it('in a rehearsal, a write that is refused spoils nothing that comes after it',
       writeTransaction(rehearsal, lease, (trx) =>
         trx
           .insertInto('lateness_count')
-          .values({ merchant_no: MERCHANT, month, days_min: 0, days_max: 0, entries: 1 })
+          .values({ merchant_no: MERCHANT, month, days_min: 1, days_max: 1, entries: 1 })
           .execute(),
       );
     await write('2026-03-01');

@@ -65,6 +65,9 @@ const clientClass = ({ connectMs, goodbyeMs }: DatabaseWaits) =>
     }
   };
 
+/** When each connection was made. */
+const madeMs = new WeakMap<pg.ClientBase, number>();
+
 /** Creates the pool. It connects on first use, and sets `SESSION_SETTINGS` on each connection. */
 export function createPool(config: pg.PoolConfig, waits: DatabaseWaits): pg.Pool {
   const pool = new pg.Pool({
@@ -78,7 +81,10 @@ export function createPool(config: pg.PoolConfig, waits: DatabaseWaits): pg.Pool
   // A lost connection, idle or in use, raises these events. Without a listener they would end the process. The pool
   // drops the connection, and the work on it fails by itself.
   pool.on('error', () => undefined);
-  pool.on('connect', (client) => void client.on('error', () => undefined));
+  pool.on('connect', (client) => {
+    client.on('error', () => undefined);
+    madeMs.set(client, performance.now());
+  });
   return pool;
 }
 
@@ -111,8 +117,6 @@ const NONE_FREE = /^timeout exceeded/;
  */
 export function boundedPool(pool: pg.Pool, waits: DatabaseWaits): PostgresPool {
   const { connectMs, againMs, freeConnectionMs } = waits;
-  const madeMs = new WeakMap<pg.PoolClient, number>();
-  pool.on('connect', (client) => void madeMs.set(client, performance.now()));
   /** Connections made before this moment are not used any more. */
   let spentMs = -Infinity;
   /** The last attempt to connect that took too long. */
