@@ -109,7 +109,7 @@ export interface WorkOnAllOptions {
   /** Gets the outcome of each merchant that is begun. If left out, a new map. */
   readonly outcomes?: Map<string, MerchantOutcome>;
   /** Called when the work on a merchant is over. What it throws ends the work on all. */
-  readonly onDone?: (outcome: MerchantOutcome) => void;
+  readonly onDone?: (outcome: MerchantOutcome) => Promise<void>;
 }
 
 /**
@@ -157,7 +157,7 @@ export async function workOnAll(
         putOff.push(merchant);
         return;
       }
-      onDone?.(outcome);
+      await onDone?.(outcome);
       merchantsDone += 1;
       deps.onProgress({ stage: 'merchants', merchantsDone, merchants });
     });

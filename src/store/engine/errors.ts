@@ -1,7 +1,9 @@
 /** The errors of the database, as classes that callers can distinguish. None contains a password. */
 import { EXIT, ExpectedError } from '../../ledger/ending.ts';
 
-const expected = (name: string, exitCode: ExpectedError['exitCode']) =>
+type Exit = ExpectedError['exitCode'];
+
+const expected = (name: string, exitCode: Exit) =>
   class extends ExpectedError {
     override readonly name = name;
     readonly exitCode = exitCode;
@@ -23,38 +25,29 @@ export class MigrationsPending extends expected('MigrationsPending', EXIT.usage)
 export class DatabaseNewer extends expected('DatabaseNewer', EXIT.usage) {}
 
 /** The connection was lost during the work. What was committed is kept. `isFinal`: the work is not tried again. */
-export class StoreUnreachable extends ExpectedError {
-  override readonly name = 'StoreUnreachable';
-  readonly exitCode = EXIT.incomplete;
+export class StoreUnreachable extends expected('StoreUnreachable', EXIT.incomplete) {
   readonly isFinal: boolean;
 
   constructor(
     message: string,
-    { cause, isFinal = false }: { readonly cause?: unknown; readonly isFinal?: boolean } = {},
+    { isFinal = false, ...options }: ErrorOptions & { readonly isFinal?: boolean } = {},
   ) {
-    super(message, { cause });
+    super(message, options);
     this.isFinal = isFinal;
   }
 }
 
-/** Something that the server reported, with what to do about it. `code` is the SQLSTATE of the cause. */
-abstract class ServerTrouble extends ExpectedError {
-  readonly code: string | undefined;
+/**
+ * The class of something that the server reported, with what to do about it. `code` is the SQLSTATE of the cause; `place` names the
+ * database, where a message is to say which one.
+ */
+const serverTrouble = (name: string, exitCode: Exit, what: string, ownAdvice: string) =>
+  class extends expected(name, exitCode) {
+    readonly code: string | undefined;
 
-  constructor(what: string, advice: string, cause: unknown) {
-    super(`${what}: ${reasonOf(cause)}. ${advice}`, { cause });
-    this.code = codeOf(cause) || undefined;
-  }
-}
-
-const serverTrouble = (name: string, exitCode: ExpectedError['exitCode'], what: string, ownAdvice: string) =>
-  class extends ServerTrouble {
-    override readonly name = name;
-    readonly exitCode = exitCode;
-
-    /** `place` names the database, where a message is to say which one. */
     constructor(cause: unknown, place = 'the database', advice = ownAdvice) {
-      super(what.replace('the database', place), advice, cause);
+      super(`${what.replace('the database', place)}: ${reasonOf(cause)}. ${advice}`, { cause });
+      this.code = codeOf(cause) || undefined;
     }
   };
 
@@ -90,31 +83,6 @@ export class DatabaseLocked extends serverTrouble(
   'Find who holds it in pg_locks and pg_stat_activity, let it end, and run the same command again.',
 ) {}
 
-/** The server takes no writes: it is a standby, or is being switched over. */
-const DatabaseReadOnly = serverTrouble(
-  'DatabaseReadOnly',
-  EXIT.incomplete,
-  'the database is read-only',
-  'Point DATABASE_URL at the server that takes writes and check default_transaction_read_only; then run the same ' +
-    'command again.',
-);
-
-/** A statement was ended by statement_timeout or by a person. */
-const StatementCancelled = serverTrouble(
-  'StatementCancelled',
-  EXIT.incomplete,
-  'the database ended a statement',
-  'Raise statement_timeout for the user in DATABASE_URL where that is the cause, and run the same command again.',
-);
-
-/** The server reports a problem of its own: a file that it cannot read, or a person who stops sessions. */
-const DatabaseFailing = serverTrouble(
-  'DatabaseFailing',
-  EXIT.incomplete,
-  'the database has an internal error',
-  'Check its log; once it works, run the same command again.',
-);
-
 /** The error's own SQLSTATE, or the operating system's code; empty where it has neither. */
 export const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
@@ -146,8 +114,7 @@ const SERVER_CODES = /^[0-9A-Z]{5}$/;
 export function isDatabaseTrouble(error: unknown): boolean {
   if (error instanceof StoreUnreachable || error instanceof DatabaseUnreachable) return true;
   if (isConnectionError(error)) return true;
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  return SERVER_CODES.test(code) && !ROW_CODES.test(code);
+  return SERVER_CODES.test(codeOf(error)) && !ROW_CODES.test(codeOf(error));
 }
 
 /** Whether the database could not be reached, as opposed to an error it answered with. */
@@ -177,11 +144,35 @@ export const isContention = (error: unknown): boolean => /^40(P01|001)$/.test(co
 /** By SQLSTATE (PostgreSQL's appendix A); the first match counts. Lost connections are handled elsewhere. */
 const TROUBLES: readonly (readonly [RegExp, new (cause: unknown) => Error])[] = [
   [/^(28...|3D000|42501|0P000)$/, DatabaseRefused],
-  [/^25006$/, DatabaseReadOnly],
+  [
+    /^25006$/,
+    serverTrouble(
+      'DatabaseReadOnly',
+      EXIT.incomplete,
+      'the database is read-only',
+      'Point DATABASE_URL at the server that takes writes and check default_transaction_read_only; then run the same command again.',
+    ),
+  ],
   [/^53...$/, DatabaseFull],
   [/^55P03$/, DatabaseLocked],
-  [/^57014$/, StatementCancelled],
-  [/^(57...|58...|F0...)$/, DatabaseFailing],
+  [
+    /^57014$/,
+    serverTrouble(
+      'StatementCancelled',
+      EXIT.incomplete,
+      'the database ended a statement',
+      'Raise statement_timeout for the user in DATABASE_URL where that is the cause, and run the same command again.',
+    ),
+  ],
+  [
+    /^(57...|58...|F0...)$/,
+    serverTrouble(
+      'DatabaseFailing',
+      EXIT.incomplete,
+      'the database has an internal error',
+      'Check its log; once it works, run the same command again.',
+    ),
+  ],
   [/^XX00[12]$/, DatabaseUnusable],
 ];
 

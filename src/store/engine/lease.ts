@@ -8,7 +8,6 @@ import { sql, type RawBuilder } from 'kysely';
 import { DatabaseLocked } from './errors.ts';
 import { hasExited } from '../../host/process-identity.ts';
 import { type Db, type Trx, rowsOf, arrayLiteral } from './database.ts';
-import { LEASE_LOCK_MS } from './retry.ts';
 
 export interface Lease {
   readonly name: string;
@@ -47,6 +46,9 @@ export class LeaseLost extends ExpectedError {
  * be faster each time.
  */
 const TAKEOVERS_MAX = 3;
+
+/** How long to wait for the row of a lease while somebody has it locked. */
+const LEASE_LOCK_MS = 5_000;
 
 /** The time by the database's clock, at this moment also within a long transaction. */
 export const DATABASE_NOW: RawBuilder<Date> = sql<Date>`clock_timestamp()`;
@@ -246,11 +248,6 @@ const ownRows = (leases: readonly Lease[]) => sql`unnest(
   ${arrayLiteral(leases.map(({ name }) => name))}::text[],
   ${arrayLiteral(leases.map(({ epoch }) => epoch))}::bigint[]) AS own (name, epoch)`;
 
-/** Names of those that are held. Locked in order, as other transactions of this process do, so that none waits for the other. */
-const namesHeld = (leases: readonly Lease[], lock: RawBuilder<unknown>) => sql`
-  SELECT lease.name FROM lease JOIN ${ownRows(leases)} ON lease.name = own.name AND lease.epoch = own.epoch
-  WHERE lease.expires_at IS NOT NULL ORDER BY lease.name FOR ${lock} OF lease`;
-
 /**
  * Extends the leases, also expired ones that no other process took over. Returns those that are lost: taken over or
  * released.
@@ -262,7 +259,10 @@ export async function renewLeases(
 ): Promise<Lease[]> {
   if (leases.length === 0) return [];
   const rows = await rowsOf(db)<{ name: string }>`
-    WITH kept AS (${namesHeld(leases, sql`NO KEY UPDATE`)})
+    WITH kept AS (
+      SELECT lease.name FROM lease JOIN ${ownRows(leases)} ON lease.name = own.name AND lease.epoch = own.epoch
+      WHERE lease.expires_at IS NOT NULL ORDER BY lease.name FOR NO KEY UPDATE OF lease
+    )
     UPDATE lease SET expires_at = ${inMs(ttlMs)} FROM kept WHERE lease.name = kept.name
     RETURNING lease.name`;
   const kept = new Set(rows.map(({ name }) => name));
@@ -275,15 +275,6 @@ export async function releaseLeases(db: Db, leases: readonly Lease[]): Promise<v
   await sql`
     UPDATE lease SET expires_at = NULL FROM ${ownRows(leases)}
     WHERE lease.name = own.name AND lease.epoch = own.epoch`.execute(db);
-}
-
-/**
- * Returns those of the leases that are still held. Until the transaction ends, no process can take these over.
- */
-export async function heldStill(trx: Trx, leases: readonly Lease[]): Promise<Lease[]> {
-  const rows = await rowsOf(trx)<{ name: string }>`${namesHeld(leases, sql`SHARE`)}`;
-  const held = new Set(rows.map(({ name }) => name));
-  return leases.filter(({ name }) => held.has(name));
 }
 
 /**
