@@ -23,13 +23,12 @@ import {
   type CompleteReading,
 } from './absent-entries.ts';
 import { storeUnreadable } from './quarantine.ts';
-import { type Db, type Trx, rowOf, rowsOf } from './engine/database.ts';
+import { type Db, type Trx, rowsOf } from './engine/database.ts';
 import {
   storeEntries,
   ENTRIES_A_STATEMENT,
   freshEntries,
   heldWriters,
-  sentRows,
   sentRowsOfEach,
   type Writer,
 } from './store-entries.ts';

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isConnectionError, isContention, reasonOf, StoreUnreachable } from './errors.ts';
 
 /** Pauses between attempts: together about as long as a server takes to restart. */
-export const RETRY_DELAYS_MS: readonly number[] = [100, 400, 1_600, 6_400];
+const RETRY_DELAYS_MS: readonly number[] = [100, 400, 1_600, 6_400];
 
 export interface RetryOptions {
   /** The pauses between attempts, so there is one attempt more than pauses. Default: `RETRY_DELAYS_MS`. */
