@@ -16,8 +16,6 @@ export const LEASE_TTL_MS = 60_000;
 const RENEW_EVERY_MS = 15_000;
 /** `plan` works in one transaction and does not renew its leases. */
 export const REHEARSAL_TTL_MS = 15 * 60_000;
-/** So many leases are given back with one statement. The rest follows at the next renewal or at the end. */
-const RELEASED_TOGETHER = 32;
 
 /** The leases that this process holds. */
 export type HeldLeases = Pick<
@@ -115,7 +113,6 @@ class LeaseSet {
   /** Aborts with the reason of the given signal, and with `LeaseLost` once all leases have to be taken for lost. */
   readonly signal: AbortSignal;
   readonly #lost = new AbortController();
-  #givenBack: Lease[] = [];
 
   constructor(options: LeaseOptions) {
     this.#options = options;
@@ -154,35 +151,26 @@ class LeaseSet {
     // The last one is kept until the run has ended: others see by it that this process is at work.
     if (own === undefined || this.#own.size === 1) return;
     this.#own.delete(merchantNo);
-    this.#givenBack.push(own.lease);
-    if (this.#givenBack.length >= RELEASED_TOGETHER) await this.#release();
+    // If this fails, it runs out by itself.
+    await releaseLeases(this.#options.db, [own.lease]).catch(() => undefined);
   };
 
   all(): Lease[] {
-    return [...this.#givenBack, ...[...this.#own.values()].map(({ lease }) => lease)];
+    return [...this.#own.values()].map(({ lease }) => lease);
   }
 
   async renew(): Promise<void> {
     const { db, ttlMs = LEASE_TTL_MS } = this.#options;
-    const leases = [...this.#own.values()].map(({ lease }) => lease);
-    const lost = new Set(await renewLeases(db, leases, { ttlMs }));
+    const lost = new Set(await renewLeases(db, this.all(), { ttlMs }));
     // What was given back meanwhile is no loss.
     for (const one of this.#own.values())
       if (lost.has(one.lease)) lossOf(one).abort(new LeaseLost(one.lease));
-    await this.#release();
   }
 
   loseAll(ageS: number): void {
     const why = `the database did not answer for ${ageS} s, so another one may have taken over.`;
     const [first] = this.#own.values();
     if (first !== undefined) this.#lost.abort(new LeaseLost(first.lease, why));
-  }
-
-  async #release(): Promise<void> {
-    const leases = this.#givenBack;
-    this.#givenBack = [];
-    // If this fails, they run out by themselves.
-    await releaseLeases(this.#options.db, leases).catch(() => undefined);
   }
 }
 

@@ -1,9 +1,8 @@
-/** Ends the work on merchants, many at a time: finds out what is still open, judges each, and records its end. */
+/** Ends the work on a merchant: finds out what is still open, judges it, and records its end. */
 import pLimit from 'p-limit';
 import type { ExitCode } from '../ledger/ending.ts';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
-import { type Lease, heldStill } from '../store/engine/lease.ts';
-import { retry, isLostOrRolledBack } from '../store/engine/retry.ts';
+import { LeaseLost, type Lease } from '../store/engine/lease.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
 import { keepSampledMonths } from '../store/lateness.ts';
 import { keepHistoricalComparisons } from '../store/historical-days.ts';
@@ -35,8 +34,8 @@ import { askInParts } from '../store/account-filter.ts';
 import { closeReadRanges } from './coverage.ts';
 import { sql, type Kysely } from 'kysely';
 
-/** So many merchants are ended together, with a few statements for all of them. */
-const ENDED_TOGETHER = 64;
+/** So many merchants that were not begun are ended side by side. */
+const ENDED_AT_ONCE = 4;
 
 /** Figures that say nothing about a single merchant. */
 const OF_ENTIRE_RUNS = ['merchants', 'merchantsDone', 'notes', 'elapsedMs'];
@@ -57,62 +56,42 @@ export interface EndedMerchant {
   readonly lease: Lease;
 }
 
-/** Finds out what is open of these merchants, judges each, and records it. Throws what the database throws. */
-export async function endMerchants(
+/** Finds out what is open of the merchant, judges it, and records it in one transaction. Throws what the database throws. */
+export async function endMerchant(
   run: ActiveRun,
-  ended: readonly EndedMerchant[],
+  { outcome, lease }: EndedMerchant,
   failures: readonly RunFailure[] = [],
-): Promise<MerchantEnd[]> {
+): Promise<MerchantEnd> {
   const { request, deps, runId } = run;
+  const { merchantNo, historicalCompared: comparison, monthsHeld, publishedNow } = outcome;
   const now = deps.now();
   const found = await openItemsOf(deps.db, {
     ...accountsAsked(request),
-    merchants: ended.map(({ outcome }) => outcome.merchantNo),
+    merchants: [merchantNo],
     runId,
     reads: STAGES[request.command].includes('sync'),
     chains: request.command !== 'sync',
     zone: deps.zone,
     now,
   });
-  const ends = ended.map(({ outcome, lease }) => {
-    const { standing: all, unreported } = found.get(outcome.merchantNo)!;
-    const standing = { ...all, discrepancies: answeredFor(run, outcome, all.discrepancies) };
-    noteWithoutOpening(run, outcome, standing.discrepancies);
-    return { outcome, lease, standing, unreported, row: endRow(run, outcome, standing, failures) };
+  const { standing: all, unreported } = found.get(merchantNo)!;
+  const standing = { ...all, discrepancies: answeredFor(run, outcome, all.discrepancies) };
+  noteWithoutOpening(run, outcome, standing.discrepancies);
+  const row = endRow(run, outcome, standing, failures);
+  const end = { outcome, standing, unreported, exitCode: row.exitCode };
+  const isRecorded = await writeTransaction(deps.db, lease, async (trx) => {
+    await recordSettled(trx, [...publishedNow.stored.values()], publishedNow.settled);
+    if (comparison !== null) await keepHistoricalComparisons(trx, [{ merchantNo, comparison }]);
+    await keepSampledMonths(trx, monthsHeld === null ? [] : [monthsHeld]);
+    await endTasks(trx, [row], { runId, holder: deps.holder, now });
+    await deps.alerts?.noteEnds(trx, [end], { runId, now });
+    return true;
+  }).catch((error: unknown) => {
+    if (error instanceof LeaseLost) return false;
+    throw error;
   });
-  const record = (): Promise<ReadonlySet<Lease>> =>
-    deps.db.transaction().execute(async (trx) => {
-      const leases = ended.map(({ lease }) => lease);
-      const held = new Set(await heldStill(trx, leases));
-      const own = ends.filter(({ lease }) => held.has(lease));
-      const outcomes = own.map(({ outcome }) => outcome);
-      await recordSettled(
-        trx,
-        outcomes.flatMap(({ publishedNow: { stored } }) => [...stored.values()]),
-        outcomes.flatMap(({ publishedNow: { settled } }) => settled),
-      );
-      await keepHistoricalComparisons(
-        trx,
-        outcomes.flatMap(({ merchantNo, historicalCompared: comparison }) =>
-          comparison === null ? [] : [{ merchantNo, comparison }],
-        ),
-      );
-      await keepSampledMonths(
-        trx,
-        outcomes.flatMap(({ monthsHeld }) => monthsHeld ?? []),
-      );
-      const rows = own.map(({ row }) => row);
-      await endTasks(trx, rows, { runId, holder: deps.holder, now });
-      await deps.alerts?.noteEnds(trx, own, { runId, now });
-      return held;
-    });
-  const held = await retry(record, { isPassing: isLostOrRolledBack });
-  for (const { outcome } of ended) outcome.publishedNow.clear();
-  return ends.map(({ lease, row: { exitCode }, ...end }) => ({
-    ...end,
-    isRecorded: held.has(lease),
-    exitCode,
-  }));
+  publishedNow.clear();
+  return { ...end, isRecorded };
 }
 
 /**
@@ -201,15 +180,11 @@ export const taskEndOf = (reason: Reason & { readonly merchantNo: string }): Tas
   figures: { reasons: [reason] },
 });
 
-/** Collects merchants whose work is over, and ends so many of them together while others are still at work. */
+/** The ends of a run's merchants. */
 export class MerchantEnds {
   readonly #run: ActiveRun;
   readonly #onEnded: (merchantNo: string) => Promise<void>;
-  readonly #oneAtATime = pLimit(1);
-  readonly #ends: MerchantEnd[] = [];
-  readonly #added = new Set<string>();
-  #waiting: EndedMerchant[] = [];
-  #failure: { readonly error: unknown } | null = null;
+  readonly #ends = new Map<string, MerchantEnd>();
 
   /** `onEnded` is called once a merchant's end is recorded. */
   constructor(run: ActiveRun, onEnded: (merchantNo: string) => Promise<void>) {
@@ -217,35 +192,23 @@ export class MerchantEnds {
     this.#onEnded = onEnded;
   }
 
-  /** Takes a merchant whose work is over. Throws what ending earlier ones threw. */
-  add(ended: EndedMerchant): void {
-    if (this.#failure !== null) throw this.#failure.error;
-    this.#added.add(ended.outcome.merchantNo);
-    this.#waiting.push(ended);
-    if (this.#waiting.length < ENDED_TOGETHER) return;
-    void this.#endWaiting(ENDED_TOGETHER).catch((error: unknown) => (this.#failure ??= { error }));
+  /** Ends a merchant whose work is over. Throws what the database throws. */
+  async add(ended: EndedMerchant, failures: readonly RunFailure[] = []): Promise<void> {
+    const { merchantNo } = ended.outcome;
+    this.#ends.set(merchantNo, await endMerchant(this.#run, ended, failures));
+    await this.#onEnded(merchantNo);
   }
 
-  has(merchantNo: string): boolean {
-    return this.#added.has(merchantNo);
+  /** Ends those of the merchants that have no end yet. Throws what the database throws. */
+  async addRest(merchants: readonly EndedMerchant[], failures: readonly RunFailure[]): Promise<void> {
+    const rest = merchants.filter(({ outcome }) => !this.#ends.has(outcome.merchantNo));
+    const atOnce = pLimit(ENDED_AT_ONCE);
+    await Promise.all(rest.map((ended) => atOnce(() => this.add(ended, failures))));
   }
 
-  /** Ends those that are left. Returns all ends, in order of merchant. */
-  async finish(failures: readonly RunFailure[] = []): Promise<readonly MerchantEnd[]> {
-    await this.#endWaiting(1, failures);
-    if (this.#failure !== null) throw this.#failure.error;
-    return this.#ends.toSorted((a, b) => orderOfMerchants(a.outcome, b.outcome));
-  }
-
-  /** Ends those that wait, as long as there are so many of them. */
-  #endWaiting(atLeast: number, failures: readonly RunFailure[] = []): Promise<void> {
-    return this.#oneAtATime(async () => {
-      while (this.#waiting.length >= atLeast) {
-        const batch = this.#waiting.splice(0, ENDED_TOGETHER);
-        this.#ends.push(...(await endMerchants(this.#run, batch, failures)));
-        for (const { outcome } of batch) await this.#onEnded(outcome.merchantNo);
-      }
-    });
+  /** In order of merchant. */
+  all(): readonly MerchantEnd[] {
+    return [...this.#ends.values()].toSorted((a, b) => orderOfMerchants(a.outcome, b.outcome));
   }
 }
 

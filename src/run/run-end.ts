@@ -210,13 +210,13 @@ async function openItemsAfter(
   const { request, deps } = run;
   try {
     if (failures.length > 0) {
-      for (const { merchantNo } of request.merchants) {
-        if (ends.has(merchantNo)) continue;
-        const outcome = outcomes.get(merchantNo) ?? nothingDoneFor(merchantNo);
-        ends.add({ outcome, lease: held.leaseOf(merchantNo) });
-      }
+      const rest = request.merchants.map(({ merchantNo }) => ({
+        outcome: outcomes.get(merchantNo) ?? nothingDoneFor(merchantNo),
+        lease: held.leaseOf(merchantNo),
+      }));
+      await ends.addRest(rest, failures);
     }
-    const ended = await ends.finish(failures);
+    const ended = ends.all();
     const merchants = ended.map(({ outcome }) => outcome.merchantNo);
     const standing = sumOpenItems(ended.map((end) => end.standing));
     // A notice about two merchants stands for both of them, and is reported once.

@@ -23,13 +23,12 @@ import {
   type CompleteReading,
 } from './absent-entries.ts';
 import { storeUnreadable } from './quarantine.ts';
-import { type Db, type Trx, rowOf, rowsOf } from './engine/database.ts';
+import { type Db, type Trx, rowsOf } from './engine/database.ts';
 import {
   storeEntries,
   ENTRIES_A_STATEMENT,
   freshEntries,
   heldWriters,
-  sentRows,
   sentRowsOfEach,
   type Writer,
 } from './store-entries.ts';
@@ -206,9 +205,7 @@ interface PlainWrite extends Writer {
   readonly entries: readonly LedgerEntry[];
 }
 
-const writePlain = sharedWrite<PlainWrite, PlainStored>(async (db, asks, held, isAgain) => {
-  // If the answer was lost, the entries may be stored already.
-  const before = isAgain ? await insertedBefore(db, asks[0]!) : 0;
+const writePlain = sharedWrite<PlainWrite, PlainStored>(async (db, asks, held) => {
   const uncertain = asks.map(({ open }) =>
     open.flatMap(({ part, unstored }) => (unstored.isCertificateOpen ? [part] : [])),
   );
@@ -224,22 +221,6 @@ const writePlain = sharedWrite<PlainWrite, PlainStored>(async (db, asks, held, i
     SELECT nth::int AS nth, nth IN (SELECT nth FROM unknown) AS "isNew", coalesce(own.inserted, 0) AS inserted
     FROM held LEFT JOIN (SELECT merchant_no, count(*) AS inserted FROM fresh GROUP BY merchant_no) AS own USING (merchant_no)`;
   const answers = asks.map((): PlainStored | null => null);
-  for (const { nth, isNew, inserted } of rows)
-    answers[nth - 1] = { inserted: before + inserted, isAll: isNew };
+  for (const { nth, isNew, inserted } of rows) answers[nth - 1] = { inserted, isAll: isNew };
   return answers;
 });
-
-/** How many of the entries an attempt inserted whose answer was lost: it gave them the same time, and the same content. */
-async function insertedBefore(
-  db: Db,
-  { merchantNo, entries, now }: Pick<PlainWrite, 'merchantNo' | 'entries' | 'now'>,
-): Promise<number> {
-  const { inserted } = await rowOf(db)<{ inserted: number }>`
-    SELECT count(*) AS inserted FROM ${sentRows(entries)} CROSS JOIN LATERAL (
-      SELECT * FROM ledger_entry e WHERE e.merchant_no = ${merchantNo} AND e.batch_no = sent.batch_no OFFSET 0
-    ) AS held
-    WHERE held.first_seen_at = ${now} AND held.vanished_at IS NULL
-      AND (held.currency, held.transaction_type, held.credit, held.debit, held.balance, held.booked_ms)
-        IS NOT DISTINCT FROM (sent.currency, sent.transaction_type, sent.credit, sent.debit, sent.balance, sent.booked_ms)`;
-  return inserted;
-}

@@ -19,8 +19,8 @@ const dayAt = (nth: number): string => addDays(FIRST, nth);
 /** Seven days read again, and the one after them. */
 const SWEPT = { from: dayAt(-5), to: dayAt(3) };
 const KNOWN = { hasBreaks: false };
-/** The read, the beginning with the lease, the write, the commit. */
-const PLAIN = 2;
+/** The read; BEGIN, the lease, the write and COMMIT. */
+const PLAIN = 5;
 
 let database: ServerDatabase;
 let ledger: ReadLedger;

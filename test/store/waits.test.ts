@@ -239,7 +239,7 @@ describe('attempts end', () => {
     const seen: string[] = [];
     const ended = retry(cut, {
       delaysMs: [0],
-      afterFailure: () => Promise.resolve(void seen.push('cleaned up')),
+      afterFailure: () => void seen.push('cleaned up'),
       atEnd: (_, attempts) => new Error(`ended after ${attempts}`),
     });
     await expect(ended).rejects.toThrow('ended after 2');

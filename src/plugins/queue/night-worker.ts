@@ -3,7 +3,7 @@ import { runZoneGate, type RunDeps } from '../../run/active-run.ts';
 import { runDeps, type PlatformApp } from '../../run/app.ts';
 import { chosenMerchants } from '../../run/chosen-merchants.ts';
 import { underLeases } from '../../run/leases.ts';
-import { endMerchants, taskEndOf } from '../../run/merchant-ends.ts';
+import { endMerchant, taskEndOf } from '../../run/merchant-ends.ts';
 import { RunMemory, workOnStages, type RecordedRun } from '../../run/recorded-run.ts';
 import { markReported } from '../../run/run-end.ts';
 import { withExplainedFailure } from '../../run/stages/sync-stage.ts';
@@ -60,13 +60,13 @@ export class NightWorker {
       const request = { command, range, currencies, merchants, ...(scheduled !== null && { scheduled }) };
       const { outcome, run: active } = await workOnStages(run, request, deps, held);
       if (outcome.sync !== null) [outcome.sync = null] = await withExplainedFailure([outcome.sync], deps.db);
-      const [end] = await endMerchants(active, [{ outcome, lease: held.leaseOf(merchantNo) }]);
+      const end = await endMerchant(active, { outcome, lease: held.leaseOf(merchantNo) });
       // A lease that was lost meanwhile records nothing. The one that took over does.
       held.lossOf(merchantNo).throwIfAborted();
-      if (!end!.isRecorded) throw new Error(`the end of ${merchantNo} in run ${runId} was not recorded`);
-      await markReported(active, end!.standing, [end!]);
+      if (!end.isRecorded) throw new Error(`the end of ${merchantNo} in run ${runId} was not recorded`);
+      await markReported(active, end.standing, [end]);
       await endJoined(deps.db, { runId, merchantNo, begunAt });
-      return end!.exitCode;
+      return end.exitCode;
     });
   }
 

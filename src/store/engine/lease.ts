@@ -8,8 +8,6 @@ import { sql, type RawBuilder } from 'kysely';
 import { DatabaseLocked } from './errors.ts';
 import { hasExited } from '../../host/process-identity.ts';
 import { type Db, type Trx, rowsOf, arrayLiteral } from './database.ts';
-import { LEASE_LOCK_MS } from './retry.ts';
-import { askedRows, merchantRows, shared } from './shared-statement.ts';
 
 export interface Lease {
   readonly name: string;
@@ -48,6 +46,9 @@ export class LeaseLost extends ExpectedError {
  * be faster each time.
  */
 const TAKEOVERS_MAX = 3;
+
+/** How long to wait for the row of a lease while somebody has it locked. */
+const LEASE_LOCK_MS = 5_000;
 
 /** The time by the database's clock, at this moment also within a long transaction. */
 export const DATABASE_NOW: RawBuilder<Date> = sql<Date>`clock_timestamp()`;
@@ -125,8 +126,7 @@ async function takeRow(
     INSERT INTO lease AS held (name, epoch, holder, acquired_at, expires_at)
     SELECT ${name}, 1, ${holder}, ${DATABASE_NOW}, ${inMs(ttlMs)} FROM bounded WHERE lock_timeout IS NOT NULL
     ON CONFLICT (name) DO UPDATE
-      SET epoch = held.epoch + 1, holder = excluded.holder, acquired_at = ${DATABASE_NOW}, expires_at = ${inMs(ttlMs)},
-        void_through = 0
+      SET epoch = held.epoch + 1, holder = excluded.holder, acquired_at = ${DATABASE_NOW}, expires_at = ${inMs(ttlMs)}
       WHERE held.expires_at IS NULL OR held.expires_at <= ${DATABASE_NOW} OR held.epoch = ${goneEpoch}
     RETURNING epoch`;
   return rows[0]?.epoch;
@@ -159,57 +159,16 @@ export async function assertLease(trx: Trx, lease: Lease): Promise<string> {
   return rows[0].xid;
 }
 
-/** An attempt to write under a lease. The holder's attempts are numbered: see `writeStatement`. */
-export interface Attempt {
-  readonly lease: Lease;
-  readonly number: bigint;
-}
-
-const attemptRows = askedRows<Attempt>({
-  lease: ['text', ({ lease }) => lease.name],
-  epoch: ['bigint', ({ lease }) => lease.epoch],
-  attempt: ['bigint', ({ number }) => String(number)],
-});
-
-/**
- * A subquery of the places `nth`, from 1, of those attempts whose lease is held. For a write of a single statement, during which
- * no process can take these leases over. A row that someone has locked is waited for, or, if `skipsLocked`, left out.
- */
-export const heldLeases = (
-  attempts: readonly Attempt[],
-  { skipsLocked = false } = {},
-): RawBuilder<unknown> => sql`(
-  SELECT asked.nth FROM ${attemptRows(attempts)} CROSS JOIN LATERAL (
-    SELECT FROM lease WHERE name = asked.lease AND epoch = asked.epoch AND expires_at IS NOT NULL
-      AND void_through < asked.attempt
-    FOR SHARE ${skipsLocked ? sql`SKIP LOCKED` : sql``}
-  ) AS own)`;
-
-/** Stands where `heldLeases` does in a statement of a transaction that has asserted the one lease. */
+/** Stands in a statement of a transaction that has asserted the one lease. */
 export const HELD_ALREADY: RawBuilder<unknown> = sql`(SELECT 1 AS nth)`;
 
-/** Of those who ask to write, rows `(nth, merchant_no)` of the places in `held`. */
+/** Of those who ask to write, rows `(nth, merchant_no)`. */
 export const heldMerchants = (
   asks: readonly { readonly merchantNo: string }[],
   held: RawBuilder<unknown>,
-): RawBuilder<unknown> =>
-  sql`(SELECT nth, merchant_no FROM ${merchantRows(asks)} JOIN ${held} AS own USING (nth))`;
-
-/** Waits for attempts that are still being made, up to this number, and has the server refuse later ones. */
-export async function voidAttempts(db: Db, lease: Lease, through: bigint): Promise<void> {
-  await sql`
-    UPDATE lease SET void_through = greatest(void_through, ${String(through)}::bigint)
-    WHERE name = ${lease.name} AND epoch = ${lease.epoch}`.execute(db);
-}
-
-/** Throws `LeaseLost` unless this run holds the lease at this moment. For work that is not written in a transaction. */
-export async function askLease(db: Db, lease: Lease): Promise<void> {
-  // FOR SHARE waits for a run that is about to commit its takeover.
-  const rows = await rowsOf(db)`
-    SELECT 1 FROM lease WHERE name = ${lease.name} AND epoch = ${lease.epoch} AND expires_at IS NOT NULL
-    FOR SHARE`;
-  if (rows[0] === undefined) throw new LeaseLost(lease);
-}
+): RawBuilder<unknown> => sql`(
+  SELECT nth, asked.merchant_no FROM unnest(${arrayLiteral(asks.map(({ merchantNo }) => merchantNo))}::text[])
+    WITH ORDINALITY AS asked (merchant_no, nth) JOIN ${held} AS own USING (nth))`;
 
 interface LeasesTaken {
   readonly taken: readonly Lease[];
@@ -270,7 +229,7 @@ async function takeRows(
         AND (expires_at IS NULL OR expires_at <= ${DATABASE_NOW} OR (lease.name, lease.epoch) IN (SELECT * FROM abandoned))
       ORDER BY lease.name FOR UPDATE SKIP LOCKED
     ), taken AS (
-      UPDATE lease SET epoch = lease.epoch + 1, void_through = 0, holder = ${holder}, acquired_at = ${DATABASE_NOW},
+      UPDATE lease SET epoch = lease.epoch + 1, holder = ${holder}, acquired_at = ${DATABASE_NOW},
         expires_at = ${inMs(ttlMs)}
       FROM free WHERE lease.name = free.name
       RETURNING lease.name, lease.epoch
@@ -289,11 +248,6 @@ const ownRows = (leases: readonly Lease[]) => sql`unnest(
   ${arrayLiteral(leases.map(({ name }) => name))}::text[],
   ${arrayLiteral(leases.map(({ epoch }) => epoch))}::bigint[]) AS own (name, epoch)`;
 
-/** Names of those that are held. Locked in order, as other transactions of this process do, so that none waits for the other. */
-const namesHeld = (leases: readonly Lease[], lock: RawBuilder<unknown>) => sql`
-  SELECT lease.name FROM lease JOIN ${ownRows(leases)} ON lease.name = own.name AND lease.epoch = own.epoch
-  WHERE lease.expires_at IS NOT NULL ORDER BY lease.name FOR ${lock} OF lease`;
-
 /**
  * Extends the leases, also expired ones that no other process took over. Returns those that are lost: taken over or
  * released.
@@ -305,7 +259,10 @@ export async function renewLeases(
 ): Promise<Lease[]> {
   if (leases.length === 0) return [];
   const rows = await rowsOf(db)<{ name: string }>`
-    WITH kept AS (${namesHeld(leases, sql`NO KEY UPDATE`)})
+    WITH kept AS (
+      SELECT lease.name FROM lease JOIN ${ownRows(leases)} ON lease.name = own.name AND lease.epoch = own.epoch
+      WHERE lease.expires_at IS NOT NULL ORDER BY lease.name FOR NO KEY UPDATE OF lease
+    )
     UPDATE lease SET expires_at = ${inMs(ttlMs)} FROM kept WHERE lease.name = kept.name
     RETURNING lease.name`;
   const kept = new Set(rows.map(({ name }) => name));
@@ -321,45 +278,17 @@ export async function releaseLeases(db: Db, leases: readonly Lease[]): Promise<v
 }
 
 /**
- * Returns those of the leases that are still held. Until the transaction ends, no process can take these over.
+ * Throws `LeaseLost` unless this run holds the lease at a moment after the question. For work that is not written in a
+ * transaction. A plain read: who asks has written all of its bytes before, and a holder who takes over after that read finds
+ * them when it searches for unfinished writes.
  */
-export async function heldStill(trx: Trx, leases: readonly Lease[]): Promise<Lease[]> {
-  const rows = await rowsOf(trx)<{ name: string }>`${namesHeld(leases, sql`SHARE`)}`;
-  const held = new Set(rows.map(({ name }) => name));
-  return leases.filter(({ name }) => held.has(name));
-}
-
-/** Throws `LeaseLost` unless the lease is held at a moment after the question. */
-export type LeaseAsker = (lease: Lease) => Promise<void>;
-
-/**
- * Returns an asker for any number of leases of this process. Those that ask at about the same time share a statement, which is sent after
- * each of them asked. One whose lease does not show as held is asked for alone, so that no other waits for whoever has it locked.
- */
-export const createLeaseAsker =
-  (db: Db): LeaseAsker =>
-  async (lease) => {
-    const merchantNo = lease.name.slice(merchantLease('').length);
-    if (!(await isHeld(db, { merchantNo, lease }))) await askLease(db, lease);
-  };
-
-const isHeld = shared<{ readonly merchantNo: string; readonly lease: Lease }, boolean>(async (db, asks) => {
-  const held = await heldOf(
-    db,
-    asks.map(({ lease }) => lease),
-  );
-  return asks.map(({ lease }) => held.has(keyOf(lease)));
-});
-
-const keyOf = ({ name, epoch }: Pick<Lease, 'name' | 'epoch'>): string => `${epoch} ${name}`;
-
-/**
- * Those of the leases that show as held. A plain read, which writes nothing: who asks has written all of its bytes
- * before. A holder who takes over after that read finds them when it searches for unfinished writes.
- */
-async function heldOf(db: Db, leases: readonly Lease[]): Promise<ReadonlySet<string>> {
-  const rows = await rowsOf(db)<{ name: string; epoch: number }>`
-    SELECT name, epoch FROM lease
-    WHERE name = ANY (${arrayLiteral(leases.map(({ name }) => name))}::text[]) AND expires_at IS NOT NULL`;
-  return new Set(rows.map(keyOf));
+export async function askLease(db: Db, lease: Lease): Promise<void> {
+  const held = await db
+    .selectFrom('lease')
+    .select('epoch')
+    .where('name', '=', lease.name)
+    .where('epoch', '=', lease.epoch)
+    .where('expires_at', 'is not', null)
+    .executeTakeFirst();
+  if (held === undefined) throw new LeaseLost(lease);
 }

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isConnectionError, isContention, reasonOf, StoreUnreachable } from './errors.ts';
 
 /** Pauses between attempts: together about as long as a server takes to restart. */
-export const RETRY_DELAYS_MS: readonly number[] = [100, 400, 1_600, 6_400];
+const RETRY_DELAYS_MS: readonly number[] = [100, 400, 1_600, 6_400];
 
 export interface RetryOptions {
   /** The pauses between attempts, so there is one attempt more than pauses. Default: `RETRY_DELAYS_MS`. */
@@ -17,7 +17,7 @@ export interface RetryOptions {
   /** Whether another attempt may succeed after this error. Default: `isConnectionError`. */
   readonly isPassing?: (error: unknown) => boolean;
   /** Called after each failed attempt, before the pause. */
-  readonly afterFailure?: () => Promise<void>;
+  readonly afterFailure?: () => void;
   /** Makes the error that is thrown after the last attempt. Default: a final `StoreUnreachable`. */
   readonly atEnd?: (cause: unknown, attempts: number) => unknown;
   /** Ms since any moment, never going back. */
@@ -52,7 +52,7 @@ export async function retry<Result>(
       return await attempt();
     } catch (error) {
       if (!isPassing(error)) throw error;
-      await afterFailure?.();
+      afterFailure?.();
       const delayMs = delaysMs[attempts - 1];
       if (delayMs === undefined || clock() - sinceMs >= withinMs) throw atEnd(error, attempts);
       if (delayMs > 0) await sleep(delayMs);
@@ -83,6 +83,8 @@ export interface DatabaseWaits {
   readonly goodbyeMs: number;
   /** How long the server lets a transaction do nothing, before it ends the connection and so frees its locks. */
   readonly idleInTransactionMs: number;
+  /** Pauses before a read whose connection was cut is made again. Empty: it is never made again. */
+  readonly retryDelaysMs: readonly number[];
 }
 
 export const DATABASE_WAITS: DatabaseWaits = {
@@ -94,6 +96,7 @@ export const DATABASE_WAITS: DatabaseWaits = {
   goodbyeMs: 2_000,
   // Shorter than a lease lasts: if a holder hangs inside a transaction, its locks are released when its lease runs out.
   idleInTransactionMs: 30_000,
+  retryDelaysMs: RETRY_DELAYS_MS,
 };
 
 /**
@@ -102,24 +105,11 @@ export const DATABASE_WAITS: DatabaseWaits = {
  */
 export const MIGRATION_WAITS: DatabaseWaits = { ...DATABASE_WAITS, statementMs: 2 * 3_600_000 };
 
-/** A rehearsal calls the platform inside its transaction. As long as its lease lasts. */
-export const REHEARSAL_IDLE_MS = 15 * 60_000;
-
-/** How long to wait for the row of a lease while somebody has it locked. */
-export const LEASE_LOCK_MS = 5_000;
-
 /** Work that a lost connection interrupted is not tried again after this time. */
 export const RETRY_WITHIN_MS = 90_000;
 
-/** How the server notices that a client's host is dead. After this long without traffic it begins to ask. */
-const SILENCE_S = 15;
-/** It asks this often, at this interval, and then gives up. */
-const PROBES = 3;
-const PROBE_EVERY_S = 5;
-/** It also gives up if sent data is not acknowledged for as long as all of that takes. */
-const UNACKNOWLEDGED_MS = (SILENCE_S + PROBES * PROBE_EVERY_S) * 1_000;
-/** The same for our side. Node then asks ten times, every second. */
-export const CLIENT_SILENCE_MS = SILENCE_S * 1_000;
+/** After this long without traffic, both sides ask whether the other one is alive: the server three times, Node ten times. */
+export const CLIENT_SILENCE_MS = 15_000;
 
 /**
  * Settings of a new connection. Behind PgBouncer other programs may share it, so none of these settings would disturb
@@ -131,10 +121,11 @@ export const SESSION_SETTINGS = [
   'SET timezone TO UTC',
   // With off, a backslash in a text of SQL would begin an escape.
   'SET standard_conforming_strings TO on',
-  `SET tcp_keepalives_idle TO ${SILENCE_S}`,
-  `SET tcp_keepalives_interval TO ${PROBE_EVERY_S}`,
-  `SET tcp_keepalives_count TO ${PROBES}`,
-  `SET tcp_user_timeout TO ${UNACKNOWLEDGED_MS}`,
+  `SET tcp_keepalives_idle TO ${CLIENT_SILENCE_MS / 1_000}`,
+  'SET tcp_keepalives_interval TO 5',
+  'SET tcp_keepalives_count TO 3',
+  // It also gives up if sent data is not acknowledged for as long as all of that takes, in ms.
+  'SET tcp_user_timeout TO 30000',
 ].join('; ');
 
 /**
