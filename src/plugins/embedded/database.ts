@@ -117,10 +117,10 @@ function bySimpleProtocol(pglite: PGlite, translate: (error: unknown) => Promise
         });
       } catch (failure) {
         // A rollback fails with nothing.
-        const error = failure === undefined ? failure : await translate(failure);
+        const error = (failure === undefined ? failure : await translate(failure)) as Error;
         if (turn.hasBegun) throw error;
         // Kysely waits until the work begins, however long. So the work begins here, and its first statement fails.
-        const failing: Query = () => Promise.reject(error as Error);
+        const failing: Query = () => Promise.reject(error);
         return work({ query: failing, rollback: () => Promise.resolve() });
       }
     },
