@@ -60,7 +60,7 @@ async function night(platforms: ReadonlyMap<string, MemoryPlatform>, nowMs: numb
 
 test(
   'a merchant’s night costs a call for each page of its range and two more; over all merchants within 5 %, in the first night 7 %',
-  { timeout: 120_000 },
+  { timeout: 240_000 },
   async () => {
     await rig.empty();
     const platforms = platformsOf('calls');

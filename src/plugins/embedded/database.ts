@@ -57,11 +57,11 @@ export async function openEmbeddedFolder(dataDir: string): Promise<Database> {
   }
 }
 
-/** Makes a `Database` from a running PGlite, which has to read columns with `COLUMN_PARSERS`. */
+/** Makes a `Database` from a running PGlite, which has to read columns with `COLUMN_PARSERS`. `translate` makes the errors that it throws. */
 export function embeddedDatabase(
   pglite: PGlite,
   onClosed: () => void = () => undefined,
-  translate: Translate = (error) => Promise.resolve(troubleOf(error)),
+  translate: (error: unknown) => Promise<unknown> = (error) => Promise.resolve(troubleOf(error)),
 ): Database {
   // Inside one process no connection can be lost, so nothing is tried again.
   const db = new Kysely<DB>({ dialect: new PGliteDialect({ pglite: bySimpleProtocol(pglite, translate) }) });
@@ -76,9 +76,6 @@ export function embeddedDatabase(
     },
   };
 }
-
-/** Makes the error that is thrown in place of the database's. */
-type Translate = (error: unknown) => Promise<unknown>;
 
 /** Between statements, every few milliseconds, lets timers, signals and sockets have their turn. */
 function turnGiver(): () => Promise<void> | undefined {
@@ -95,15 +92,14 @@ function turnGiver(): () => Promise<void> | undefined {
  * Sends statements without parameters by the simple protocol, as node-postgres does. So a complete script, such as a
  * migration, runs on both databases.
  */
-function bySimpleProtocol(pglite: PGlite, translate: Translate): DialectPglite {
+function bySimpleProtocol(pglite: PGlite, translate: (error: unknown) => Promise<unknown>): DialectPglite {
   const letOthersIn = turnGiver();
   const queryOf = (runner: PGlite | Transaction): Query => {
     const query = async (text: string, params?: unknown[], options?: object) => {
       await letOthersIn();
       try {
         if (params !== undefined && params.length > 0) return await runner.query(text, params, options);
-        const results = await runner.exec(text, options);
-        return results.at(-1) ?? { rows: [], fields: [] };
+        return (await runner.exec(text, options)).at(-1) ?? { rows: [], fields: [] };
       } catch (error) {
         throw await translate(error);
       }
@@ -121,13 +117,10 @@ function bySimpleProtocol(pglite: PGlite, translate: Translate): DialectPglite {
         });
       } catch (failure) {
         // A rollback fails with nothing.
-        const error = failure === undefined ? failure : await translate(failure);
+        const error = (failure === undefined ? failure : await translate(failure)) as Error;
         if (turn.hasBegun) throw error;
         // Kysely waits until the work begins, however long. So the work begins here, and its first statement fails.
-        const failing: Query = () =>
-          Promise.resolve().then(() => {
-            throw error;
-          });
+        const failing: Query = () => Promise.reject(error);
         return work({ query: failing, rollback: () => Promise.resolve() });
       }
     },

@@ -71,8 +71,7 @@ export async function serve(
     );
   }
   const { db } = database;
-  // Posts come first: the platform waits for its answer. They share a pool with the health checks; processing, pages and alerts
-  // share what is left.
+  // Posts come first: the platform waits for its answer. Processing, pages and alerts have the rest.
   const promptDb = database.reserve(1 + HEALTH_CONNECTIONS);
   await adoptSecretKey(db, secretKeys);
   const stopping = new AbortController();

@@ -38,17 +38,8 @@ it('a slot is put on the queue and done by a worker; the schedule goes on meanwh
   expect((await daybook(['status'], env)).stdout).toContain(
     'queue: night 1 waiting, 0 at work; backfill 0 waiting',
   );
-  const { db } = stage.app.database;
-  await sql`CREATE TABLE planning (mode text)`.execute(db);
-  await sql`
-    CREATE FUNCTION note_planning() RETURNS trigger LANGUAGE plpgsql AS
-    'BEGIN INSERT INTO planning VALUES (current_setting(''plan_cache_mode'')); RETURN NULL; END'`.execute(db);
-  await sql`CREATE TRIGGER planning AFTER INSERT ON statement EXECUTE FUNCTION note_planning()`.execute(db);
   const worker = await daybook(['worker', '--until-empty', '--at-once', '2'], env);
   expect(worker.code, worker.stderr).toBe(0);
-  expect((await sql`SELECT DISTINCT mode FROM planning`.execute(db)).rows).toEqual([
-    { mode: 'force_generic_plan' },
-  ]);
   expect(worker.stderr).toMatch(
     /"merchantNo":"SBX-M-1","run":\d+,"lane":"night","outcome":"done","ms":\d+,"exitCode":0/,
   );
