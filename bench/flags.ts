@@ -11,7 +11,7 @@ export interface BenchFlags {
   readonly help: boolean;
   readonly short: boolean;
   readonly profile: boolean;
-  /** How many merchants `workers-many` and `search` have; null for what they have by themselves. */
+  /** How many merchants `workers-many`, `merchants-rate` and `search` have; null for what they have by themselves. */
   readonly merchants: number | null;
   readonly chosen: readonly Measure[];
 }
@@ -24,7 +24,7 @@ export const usage = (measures: readonly Measure[]): string =>
     '  --long       also those that take minutes, marked * below',
     '  --only       only these',
     '  --part       every third of them, from the second on',
-    '  --merchants  so many merchants in workers-many and search',
+    '  --merchants  so many merchants in workers-many, merchants-rate and search',
     '  --profile    CPU profiles of daybook in bench/results',
     '',
     `names: ${measures.map(({ name, isLong }) => name + (isLong === true ? '*' : '')).join(', ')}`,

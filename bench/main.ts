@@ -9,6 +9,7 @@ import { type BenchFlags, FlagsWrong, readFlags, usage } from './flags.ts';
 import { meets, type Bench, type Measure, type Measured, type MemoryPeak } from './measure.ts';
 import { books } from './measures/books.ts';
 import { booksImport } from './measures/books-import.ts';
+import { brokenDay } from './measures/broken-day.ts';
 import { calls } from './measures/calls.ts';
 import { chain } from './measures/chain.ts';
 import { downloads } from './measures/downloads.ts';
@@ -20,6 +21,7 @@ import { merchants } from './measures/merchants.ts';
 import { merchantsHistory } from './measures/merchants-history.ts';
 import { merchantsLatency } from './measures/merchants-latency.ts';
 import { merchantsMemory } from './measures/merchants-memory.ts';
+import { merchantsRate } from './measures/merchants-rate.ts';
 import { naive } from './measures/naive.ts';
 import { nightly } from './measures/nightly.ts';
 import { notifications } from './measures/notifications.ts';
@@ -35,6 +37,7 @@ import Table from 'cli-table3';
 
 const MEASURES: readonly Measure[] = [
   calls,
+  brokenDay,
   latency,
   sync,
   naive,
@@ -44,6 +47,7 @@ const MEASURES: readonly Measure[] = [
   nightly,
   merchants,
   merchantsLatency,
+  merchantsRate,
   merchantsHistory,
   merchantsMemory,
   workers,

@@ -24,7 +24,7 @@ export interface Measured {
 export interface Bench {
   /** Use small sizes, only to check that the bench works. */
   readonly short: boolean;
-  /** How many merchants `workers-many` and `search` have; null for what they have by themselves. */
+  /** How many merchants `workers-many`, `merchants-rate` and `search` have; null for what they have by themselves. */
   readonly merchants: number | null;
   readonly server: BenchServer;
   readonly sandbox: (scenario: ScenarioInput) => Promise<SandboxProcess>;

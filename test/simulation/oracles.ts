@@ -2,6 +2,7 @@
 import { absenceOracle } from './absences.ts';
 import { chainOracle } from './chains.ts';
 import { historyOracle } from './histories.ts';
+import { orderOracle } from './orders.ts';
 import { proofOracle } from './proofs.ts';
 import { refusalOracle } from './refusals.ts';
 import { windowOracle } from './windows.ts';
@@ -22,5 +23,7 @@ export async function openOracle(kind: Kind, serverUrl: () => string): Promise<O
       return (await refusalOracle(serverUrl())) as Oracle<unknown>;
     case 'absences':
       return (await absenceOracle(serverUrl())) as Oracle<unknown>;
+    case 'orders':
+      return (await orderOracle(serverUrl())) as Oracle<unknown>;
   }
 }

@@ -7,6 +7,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { EXIT } from '../../src/ledger/ending.ts';
 import { openObjectStore } from '../../src/objects/open.ts';
 import type { ObjectStore } from '../../src/objects/object-store.ts';
 import type { LedgerPage, LedgerPageQuery, LedgerReader } from '../../src/platform/ledger-reader.ts';
@@ -16,6 +17,7 @@ import { underLeasesAsNeeded } from '../../src/run/leases.ts';
 import { executeRun } from '../../src/run/run.ts';
 import type { Reason } from '../../src/run/verdict/exit-codes.ts';
 import { adoptStore } from '../../src/months/adopt.ts';
+import { unbalanced, wrongSums } from '../support/balance-law.ts';
 import { notChainedByLaw } from '../support/chain-law.ts';
 import { differencesFromLaw } from '../support/positive-law.ts';
 import { acceptAllHeld } from '../support/held.ts';
@@ -200,6 +202,10 @@ async function play(stage: Stage, { act, fault, change }: Step): Promise<string[
     const { exitCode, reasons } = await executeRun(asked, deps);
     if (kill.isDead()) return [];
     const differing = await differencesIn(stage, command === 'run');
+    if (command === 'run' && exitCode !== EXIT.incomplete)
+      differing.push(
+        ...(await wrongSums({ db: rig.db, merchantNo: MERCHANT.merchantNo, folder: stage.folder })),
+      );
     if (exitCode === 0) return differing.map((one) => `exit 0, but a day differs: ${one}`);
     return notNamed(differing, reasons).map((one) => `exit ${exitCode} does not name what differs: ${one}`);
   } catch (error) {
@@ -241,7 +247,11 @@ async function check(rig: Rig, drawn: ProofCase): Promise<readonly string[]> {
   const broken: string[] = [];
   try {
     for (const [at, step] of drawn.steps.entries()) {
-      const wrong = [...(await play(stage, step)), ...(await wronglyChosen(stage))];
+      const wrong = [
+        ...(await play(stage, step)),
+        ...(await wronglyChosen(stage)),
+        ...(await unbalanced({ db: rig.db, merchantNo: MERCHANT.merchantNo })),
+      ];
       broken.push(...wrong.map((one) => `step ${at} (${step.act.what}): ${one}`));
     }
     await rig.endLease();
