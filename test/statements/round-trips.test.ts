@@ -74,11 +74,9 @@ async function statementsOf({ days, accounts, delayMs = 0, publishedNow }: Night
   await db.selectFrom('lease').selectAll().execute();
   counted();
   wire.delayMs = delayMs;
-  const likelyDue = { from: FIRST, to: all.at(-1)! };
   const { published } = await book.published(objects, {
     db,
     accounts: accountsOf(MERCHANT),
-    likelyDue,
     ...now,
   });
   expect(published).toHaveLength(days * accounts);

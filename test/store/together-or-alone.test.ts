@@ -12,8 +12,8 @@ import type { Db } from '../../src/store/engine/database.ts';
 import { acquireLease, type Lease, merchantLease } from '../../src/store/engine/lease.ts';
 import { countByFigures, countStored, differingDays, storedIn } from '../../src/store/historical-days.ts';
 import { startRun } from '../../src/store/runs.ts';
-import { recordUnderLease } from '../../src/store/statements/record-published.ts';
-import { knownDays } from '../../src/store/statements/stored-files.ts';
+import { recordPublished } from '../../src/store/statements/record-published.ts';
+import { writeTransaction } from '../../src/store/engine/write-transaction.ts';
 import { storeWindow } from '../../src/store/windows.ts';
 import { emptyTables, freshDatabase, type ServerDatabase } from '../support/database.ts';
 import { certified, entry, NOW, uncertified } from './support.ts';
@@ -125,46 +125,48 @@ async function store(db: Db, lease: Lease, merchantNo: string, made: Merchant, r
     ...{ done: days(made.figured), left: [] },
   });
   const file = { merchant_no: merchantNo, revision: 1, byte_count: 1, published_at: NOW };
-  await recordUnderLease(db, lease, merchantNo, {
-    statements: days(made.published).map(({ currency, day }) => ({
-      ...{
-        ...file,
-        currency,
-        day,
-        sha256: `${merchantNo}${day}`,
-        object_key: `${merchantNo}/${day}${currency}.csv`,
-      },
-      ...{
-        row_count: 0,
-        columns: 'entry',
-        opening: '0',
-        closing: '0.10',
-        verdict: 'continuous',
-        restarted: false,
-      },
-      ...{
-        credit_total: '0.10',
-        credit_count: 1,
-        debit_total: '0',
-        debit_count: 0,
-        break_count: 0,
-        breaks_after: 0,
-      },
-      ...{
-        unreadable_count: 0,
-        over_midnight: 0,
-        last_balance: null,
-        other_closings: '',
-        supersedes: null,
-        reason: null,
-        run_id: null,
-      },
-    })),
-    stored: days(made.published).map(({ currency, day }) => ({
-      ...{ merchant_no: merchantNo, day, object_key: `${merchantNo}/${day}${currency}.csv`, sha256: 'a' },
-      ...{ byte_count: 1, etag: `"${currency}"` },
-    })),
-  });
+  await writeTransaction(db, lease, (trx) =>
+    recordPublished(trx, merchantNo, {
+      statements: days(made.published).map(({ currency, day }) => ({
+        ...{
+          ...file,
+          currency,
+          day,
+          sha256: `${merchantNo}${day}`,
+          object_key: `${merchantNo}/${day}${currency}.csv`,
+        },
+        ...{
+          row_count: 0,
+          columns: 'entry',
+          opening: '0',
+          closing: '0.10',
+          verdict: 'continuous',
+          restarted: false,
+        },
+        ...{
+          credit_total: '0.10',
+          credit_count: 1,
+          debit_total: '0',
+          debit_count: 0,
+          break_count: 0,
+          breaks_after: 0,
+        },
+        ...{
+          unreadable_count: 0,
+          over_midnight: 0,
+          last_balance: null,
+          other_closings: '',
+          supersedes: null,
+          reason: null,
+          run_id: null,
+        },
+      })),
+      stored: days(made.published).map(({ currency, day }) => ({
+        ...{ merchant_no: merchantNo, day, object_key: `${merchantNo}/${day}${currency}.csv`, sha256: 'a' },
+        ...{ byte_count: 1, etag: `"${currency}"` },
+      })),
+    }),
+  );
 }
 
 /** A reading of each day as the platform sends it now. */
@@ -194,13 +196,6 @@ function questionsOf(db: Db, merchantNo: string, made: Merchant, runId: number) 
     storedIn: () => storedIn(db, merchantNo, ALL),
     firstStoredIn: () => storedIn(db, merchantNo, windowOf(FROM), 1 + Math.floor(made.all.length / 2)),
     seenWindows: () => seenWindows(db, { ...ALL, merchantNo }).then((rows) => rows.map(withoutPlace)),
-    knownDays: async () => {
-      const known = await knownDays(db, { merchantNo, fromDay: FROM, toDay: TO });
-      return known.map((day) => ({
-        ...withoutPlace(day),
-        ...{ statements: inOrder(day.statements), stored: inOrder(day.stored) },
-      }));
-    },
     compareWithStored: async () => {
       const unstored = await compareWithStored(db, readingsOf(merchantNo, made, runId));
       return unstored.map((one) => ({ ...one, lacking: inOrder(one.lacking) }));

@@ -209,7 +209,7 @@ export async function recordStored(trx: Trx, rows: readonly StoredRow[]): Promis
     .execute();
 }
 
-/** What files must hold. What was read back of them stays. */
+/** What files must hold; a summary's revision never changes. What was read back of them stays. */
 async function keepExpected(
   trx: Trx,
   summaries: readonly SummaryRow[],
@@ -221,23 +221,31 @@ async function keepExpected(
     ...manifests.map((row) => ({ ...nothing, ...row, kind: 'manifest' })),
   ];
   if (rows.length === 0) return;
-  await trx
+  const kept = await trx
     .insertInto('artifact')
-    .values(lastOfEach(rows))
+    .values(rows)
     .onConflict((conflict) =>
-      conflict.columns(['merchant_no', 'day', 'object_key']).doUpdateSet((eb) => ({
-        kind: eb.ref('excluded.kind'),
-        revision: eb.ref('excluded.revision'),
-        sha256: eb.ref('excluded.sha256'),
-        byte_count: eb.ref('excluded.byte_count'),
-        published_at: eb.ref('excluded.published_at'),
-        epoch: eb.ref('excluded.epoch'),
-        place: eb.ref('excluded.place'),
-        signature: eb.ref('excluded.signature'),
-        content: eb.ref('excluded.content'),
-      })),
+      conflict
+        .columns(['merchant_no', 'day', 'object_key'])
+        .doUpdateSet((eb) => ({
+          kind: eb.ref('excluded.kind'),
+          revision: eb.ref('excluded.revision'),
+          sha256: eb.ref('excluded.sha256'),
+          byte_count: eb.ref('excluded.byte_count'),
+          published_at: eb.ref('excluded.published_at'),
+          epoch: eb.ref('excluded.epoch'),
+          place: eb.ref('excluded.place'),
+          signature: eb.ref('excluded.signature'),
+          content: eb.ref('excluded.content'),
+        }))
+        .where(
+          sql<boolean>`'summary' NOT IN (artifact.kind, excluded.kind) OR artifact.kind = 'file' OR artifact.sha256 = excluded.sha256`,
+        ),
     )
+    .returning('object_key')
     .execute();
+  if (kept.length !== rows.length)
+    throw new Error(`another summary of that revision is stored: ${rows[0]!.object_key}`);
 }
 
 /** A statement may write a row only once. */
