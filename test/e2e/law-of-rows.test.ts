@@ -67,14 +67,15 @@ const healed = async () => {
 };
 
 test.each([
-  ['two entries swap their types', withTypesSwapped],
-  ['an entry moves inside its day', withTimeMoved],
-])('%s: the day is due until it is published', async (_, amended) => {
+  ['two entries swap their types', withTypesSwapped, [DAY]],
+  // The day without entries behind it carries the entry on as the last one.
+  ['an entry moves inside its day', withTimeMoved, [DAY, '2026-03-11']],
+])('%s: the day is due until it is published', async (_, amended, due) => {
   await published();
   stage.entries = ENTRIES.map(amended);
   await stored('sync');
   await stored('reconcile');
-  expect(await inStatus()).toEqual([`no-statement ${DAY}`]);
+  expect(await inStatus()).toEqual([`no-statement ${due.join(' ')}`]);
   expect(await keepOpen()).toContain(`not-published ${DAY}`);
   await healed();
 });

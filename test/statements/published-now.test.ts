@@ -11,6 +11,7 @@ import type { ObjectStore } from '../../src/objects/object-store.ts';
 import { PublishedNow } from '../../src/statements/publish-options.ts';
 import { repairFiles, type RepairOptions } from '../../src/statements/repair-files.ts';
 import { recordSettled } from '../../src/store/statements/record-published.ts';
+import { resolveBreak } from '../../src/store/breaks/break-cases.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { emptyTables, freshDatabase } from '../support/database.ts';
 import { accountEntries } from '../support/ledger-entries.ts';
@@ -162,21 +163,6 @@ test('and that a revision makes due meanwhile are published once', async () => {
   expect(await filesOfStore(objects)).toEqual(await filesOfDatabase(database.db));
 });
 
-test('with breaks are recorded at once, as a person may resolve them at any time', async () => {
-  await shown(3, BOTH);
-  await database.db
-    .updateTable('ledger_entry')
-    .set({ balance: '999' })
-    .where('batch_no', '=', `B${SECOND} 00:00:10`)
-    .execute();
-  await book.reconciled();
-  const publishedNow = new PublishedNow();
-  const { published } = await book.published(objects, { publishedNow });
-  expect(published.map(({ day }) => day)).toEqual(BOTH);
-  expect(await dueDays()).toEqual([FIRST]);
-  expect(publishedNow.settled.map(({ day }) => day)).toEqual([FIRST]);
-});
-
 test('and became due again after that are not recorded', () => {
   const publishedNow = new PublishedNow();
   const on = (day: BusinessDay) => ({
@@ -187,4 +173,23 @@ test('and became due again after that are not recorded', () => {
   publishedNow.add(BOTH.map(on), []);
   publishedNow.takeBack(on(SECOND));
   expect(publishedNow.settled).toEqual([on(FIRST)]);
+});
+
+test('but for a day with a break that a person resolves in between', async () => {
+  await shown(3, BOTH);
+  await database.db
+    .updateTable('ledger_entry')
+    .set({ balance: '999' })
+    .where('batch_no', '=', `B${SECOND} 00:00:10`)
+    .execute();
+  await book.reconciled();
+  const publishedNow = new PublishedNow();
+  const { published } = await book.published(objects, { publishedNow });
+  expect(published.map(({ day }) => day)).toEqual(BOTH);
+  const [found] = await database.db.selectFrom('continuity_break').select('id').execute();
+  await resolveBreak(database.db, found!.id, 'a fee', book.now);
+  await record(publishedNow);
+  expect(await dueDays()).toEqual([SECOND]);
+  expect(await book.published(objects)).toMatchObject({ published: [], unchanged: 1 });
+  expect(await dueDays()).toEqual([]);
 });
