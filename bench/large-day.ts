@@ -51,7 +51,7 @@ export const withLargeDay = <Result>(
       } finally {
         await rm(folder, { recursive: true, force: true });
         await sql`TRUNCATE statement, artifact, event`.execute(db);
-        await sql`UPDATE account_day SET publish_due = true, revision = NULL`.execute(db);
+        await sql`UPDATE account_day SET version = version + 1, revision = NULL`.execute(db);
       }
     };
     return work({ database, entries, publish });

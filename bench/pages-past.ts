@@ -34,8 +34,8 @@ export async function seedPages(db: Kysely<DB>, past: PagesPast): Promise<void> 
   // Each on a connection of its own.
   const accountDays = sql`
     INSERT INTO account_day (merchant_no, currency, day, opening, credit_total, credit_count, debit_total, debit_count,
-      closing, verdict, revision, publish_due)
-    SELECT merchant_no, 'USD', day, 1000.00, 12345.67, 1, 12345.67, 0, 1000.00, 'continuous', 1, false
+      closing, verdict, revision, published_version)
+    SELECT merchant_no, 'USD', day, 1000.00, 12345.67, 1, 12345.67, 0, 1000.00, 'continuous', 1, 1
     FROM ${days}`;
   const statements = sql`
     INSERT INTO statement (merchant_no, currency, day, revision, sha256, byte_count, row_count, object_key, opening,

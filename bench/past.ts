@@ -74,10 +74,10 @@ export async function seedPast(db: Kysely<DB>, { scenario, days }: PastPlatform)
   );
   await sql`
     INSERT INTO account_day (merchant_no, currency, day, opening, credit_total, credit_count, debit_total, debit_count,
-      closing, verdict, last_batch_no, last_booked_ms, restarted, revision, publish_due)
+      closing, verdict, last_batch_no, last_booked_ms, restarted, revision, published_version)
     SELECT merchant_no, 'USD', day, 0, ${AMOUNT}::int, 1, ${AMOUNT}::int, 1, 0, 'continuous',
       'P' || merchant_no || '-' || day || '-2', begin_ms + ${DEBIT_HOUR * HOUR_MS}::bigint,
-      row_number() OVER (PARTITION BY merchant_no ORDER BY day) = 1, 1, false
+      row_number() OVER (PARTITION BY merchant_no ORDER BY day) = 1, 1, 1
     FROM ${nights} ORDER BY day`.execute(db);
   await markPublished(db);
   await seedPublished(db, nights);

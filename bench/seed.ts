@@ -61,9 +61,9 @@ export async function seedPublishedDays(
 ): Promise<void> {
   await sql`
     INSERT INTO account_day (merchant_no, currency, day, opening, credit_total, credit_count, debit_total, debit_count,
-      closing, verdict, last_batch_no, last_booked_ms, restarted, revision, publish_due)
+      closing, verdict, last_batch_no, last_booked_ms, restarted, revision, published_version)
     SELECT merchant_no, currency, day, closing - credits + debits, credits, credit_count, debits, debit_count, closing,
-      'continuous', last_batch_no, last_booked_ms, row_number() OVER (ORDER BY day) = 1, 1, false
+      'continuous', last_batch_no, last_booked_ms, row_number() OVER (ORDER BY day) = 1, 1, 1
     FROM (
       SELECT merchant_no, currency, booked_at::date AS day, coalesce(sum(credit), 0) AS credits,
         count(credit) AS credit_count, coalesce(sum(debit), 0) AS debits, count(debit) AS debit_count,
@@ -86,5 +86,5 @@ export async function markPublished(db: Kysely<DB>): Promise<void> {
   await sql`UPDATE day_entries SET figured_fingerprint = fingerprint, compared_fingerprint = fingerprint`.execute(
     db,
   );
-  await sql`UPDATE account_day SET published_hash = content_hash`.execute(db);
+  await sql`UPDATE account_day SET published_version = version`.execute(db);
 }

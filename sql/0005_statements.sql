@@ -16,21 +16,16 @@ CREATE TABLE account_day (
   clean_end boolean NOT NULL DEFAULT true, -- False where entries of this day and the next had to trade places to chain: the chain cannot be taken up between them.
   restarted boolean NOT NULL DEFAULT false, -- True where the opening was derived from the day's first entry, as nothing proven lies before it.
   revision integer, -- Revision of the current statement. Null before the first.
-  publish_due boolean NOT NULL DEFAULT true, -- True where figures or entries changed since the statement was last written or compared.
+  version integer NOT NULL DEFAULT 1, -- Raised in the transaction of each change that the statement or the manifest may have to tell.
+  published_version integer NOT NULL DEFAULT 0, -- The version that publishing read when it last wrote or compared the statement. The day is due where version differs.
   breaks_after integer NOT NULL DEFAULT 0,
   jumps_in boolean NOT NULL DEFAULT false, -- True where the first entry does not start from the balance that an earlier day left: both days report that break.
   other_closings text NOT NULL DEFAULT '', -- Other balances that the day may close on just as well, joined by commas; empty where its closing is certain.
   begun_revision integer, -- A revision whose file was begun and whose row is not stored. The next run publishes it, whatever has changed since; null otherwise.
-  entries_fingerprint numeric NOT NULL DEFAULT 0, -- The fingerprint in day_entries of the entries that the figures were made of.
-  -- A hash of the amounts, the counts and the fingerprint of the entries.
-  content_hash bigint NOT NULL GENERATED ALWAYS AS ((hash_record_extended(ROW(opening, credit_total, credit_count, debit_total, debit_count, closing, entries_fingerprint, (opening < 0), (credit_total < 0), (debit_total < 0), (closing < 0), (entries_fingerprint < 0)), (0)::bigint) >> 11)) STORED,
-  published_hash bigint, -- The content_hash that the current statement was found to have; null where it was not compared yet.
-  -- publish_due is set, or published_hash is not content_hash.
-  is_due boolean NOT NULL GENERATED ALWAYS AS ((publish_due OR (published_hash IS DISTINCT FROM (hash_record_extended(ROW(opening, credit_total, credit_count, debit_total, debit_count, closing, entries_fingerprint, (opening < 0), (credit_total < 0), (debit_total < 0), (closing < 0), (entries_fingerprint < 0)), (0)::bigint) >> 11)))) STORED,
   PRIMARY KEY (merchant_no, currency, day)
 );
 CREATE INDEX account_day_restarted ON account_day (merchant_no) WHERE restarted;
-CREATE INDEX account_day_due ON account_day (merchant_no, day) WHERE is_due;
+CREATE INDEX account_day_due ON account_day (merchant_no, day) WHERE (version <> published_version);
 
 -- Places where an account's balance does not follow from the entry before.
 CREATE TABLE continuity_break (
@@ -161,7 +156,7 @@ CREATE VIEW daybook_account_days AS SELECT
   verdict, -- continuous, reordered or broken.
   break_count, -- How many breaks have an entry of the day on either side.
   revision, -- Revision of the current statement. Null before the first.
-  revision IS NOT NULL AND NOT is_due AS is_published -- True where the current statement says what these figures say.
+  revision IS NOT NULL AND version = published_version AS is_published -- True where the current statement says what these figures say.
 FROM account_day;
 
 -- Places where an account's balance does not follow from the entry before, neither healed nor resolved.

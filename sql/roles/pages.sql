@@ -11,7 +11,7 @@ GRANT SELECT ON continuity_break, account_day TO daybook_pages;
 GRANT SELECT (raw), UPDATE (acknowledged_at, note) ON quarantined_entry TO daybook_pages;
 -- A person's action on a break changes its state. The day becomes due, so that a run reports it.
 GRANT UPDATE (status, note, closed_at) ON continuity_break TO daybook_pages;
-GRANT UPDATE (publish_due) ON account_day TO daybook_pages;
+GRANT UPDATE (version) ON account_day TO daybook_pages;
 -- Audit events are added and never changed; of an assignment also to whom, and until when.
 REVOKE INSERT ON audit_event FROM daybook_pages;
 GRANT INSERT (at, by_whom, command, subject, note, assigned_to, due_on) ON audit_event TO daybook_pages;

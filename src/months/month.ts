@@ -165,7 +165,7 @@ export async function monthRows(
       UNION ALL
       SELECT 'due', account.currency, d.day FROM account JOIN account_day d
         ON d.merchant_no = ${merchantNo} AND d.currency = account.currency AND d.day BETWEEN ${from} AND ${to}
-        AND (d.is_due OR d.revision IS NULL)
+        AND (d.version <> d.published_version OR d.revision IS NULL)
     )
     SELECT known.kind, known.currency AS "knownCurrency", known.day AS "knownDay", s.*
     FROM known FULL JOIN (

@@ -111,7 +111,7 @@ async function compareDays(options: CompareOptions): Promise<Comparison> {
     listed.set(object.key, object);
   const files = named === null ? null : filesIfUnchanged(named, listed, options);
   if (files !== null) return { ...NOTHING_COMPARED, files };
-  return compareListed(options, listed, (await publishedDays(db, [days])).get(merchantNo)!);
+  return compareListed(options, listed, await publishedDays(db, days));
 }
 
 /** How many files there are, if each is as it was last read back and no day needs more; otherwise null. */

@@ -5,7 +5,7 @@ import { entriesIn, sameStated } from '../ledger/chain/figures.ts';
 import type { Account, BusinessDay, LedgerEntry, Figures, StatedFigures } from '../ledger/entry.ts';
 import type { DB } from '../store/engine/schema.ts';
 import type { DueAccountDay, DueAccounts } from '../store/statements/due-days.ts';
-import { type EntriesOfDay, entriesOfDays } from '../store/statements/past-of-days.ts';
+import { entriesOfDays } from '../store/statements/past-of-days.ts';
 import { foldDays, type ChainedDay } from '../ledger/chain/account-days.ts';
 import { createChain } from '../ledger/chain/chain.ts';
 import type { ChainStep } from '../ledger/chain/chain-link.ts';
@@ -43,8 +43,6 @@ interface DaysToHold {
   readonly zone: string;
   readonly merchantNo: string;
   readonly days: readonly DueAccounts[];
-  /** Entries that were read with the days, complete account days. */
-  readonly known?: readonly EntriesOfDay[] | undefined;
 }
 
 /** Hands out the days in order: as many small days together as can be held, a large day alone. */
@@ -90,16 +88,14 @@ async function togetherOf(
 const entriesOf = ({ days }: DaysTogether): number => days.reduce((sum, day) => sum + entriesIn(day), 0);
 
 async function hold(
-  { db, zone, merchantNo, known = [] }: DaysToHold,
+  { db, zone, merchantNo }: DaysToHold,
   together: ReadonlyMap<string, DaysTogether>,
 ): Promise<HeldDays> {
-  const entries = new Map(known.map((one) => [keyOf(one, one.day), one.entries]));
   const all = [...together.values()].flatMap(({ days }) => days);
   const wanted = new Map(all.map(({ currency, day }) => [keyOf({ currency }, day), { currency, day }]));
-  const unread = [...wanted].filter(([key]) => !entries.has(key));
-  const windows = unread.map(([, one]) => ({ ...one, window: dayWindow(one.day, zone) }));
+  const windows = [...wanted.values()].map((one) => ({ ...one, window: dayWindow(one.day, zone) }));
   const read = await entriesOfDays(db, merchantNo, windows);
-  for (const [nth, [key]] of unread.entries()) entries.set(key, read[nth]!);
+  const entries = new Map([...wanted.keys()].map((key, nth) => [key, read[nth]!]));
   return {
     together: (account, day) => together.get(keyOf(account, day)),
     entries: (account, day) => entries.get(keyOf(account, day)),

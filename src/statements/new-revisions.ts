@@ -89,8 +89,8 @@ export interface Prepared {
   readonly account: Account;
   readonly day: BusinessDay;
   readonly figures: DayFigures;
-  /** Of the figures and of the entries that they were made of. */
-  readonly contentHash: number;
+  /** That was read with the figures, and that is published with them. */
+  readonly version: number;
   readonly current: StatementRow | undefined;
   readonly earlier: readonly StatementRow[];
   readonly unreadable: number;
@@ -107,7 +107,7 @@ export interface Prepared {
  * and checked here, that of another one while it is written. Throws `StatementMisfit`.
  */
 export async function prepareRevision(
-  { account, day, own: figures, isBegun, contentHash }: DueAccountDay,
+  { account, day, own: figures, isBegun, version }: DueAccountDay,
   past: Pick<PastOfDay, 'statements' | 'unreadable'>,
   options: PublishDayOptions,
 ): Promise<Prepared> {
@@ -115,7 +115,7 @@ export async function prepareRevision(
   const current = earlier.at(-1);
   const unreadable = past.unreadable(account.currency);
   const holds = current !== undefined && (await isAsPublished(current, figures, options));
-  const own = { account, day, figures, contentHash, current };
+  const own = { account, day, figures, version, current };
   const prepared = { ...own, earlier, unreadable, isUnfinished: holds };
   let found: OverMidnight = { places: 0, lastBalance: null };
   const overMidnight = (): OverMidnight => found;

@@ -5,13 +5,13 @@ import {
   type DueAccounts,
   type DueBatch,
   type AccountOnDay,
+  changedFrom,
   dueBatch,
-  firstDueBatch,
   type DueDay,
   countDueDays,
   type DaysOfAccounts,
 } from '../store/statements/due-days.ts';
-import { type FirstDue, type PastOfDay, firstDueOf, pastOfDays } from '../store/statements/past-of-days.ts';
+import { type PastOfDay, pastOfDays } from '../store/statements/past-of-days.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
 import { StatementMisfit, portionsOf, type Portion } from './day-content.ts';
@@ -31,7 +31,6 @@ import {
 } from './withheld.ts';
 import type { PublishDayOptions } from './publish-options.ts';
 import type { AccountFilter } from '../ledger/account-filter.ts';
-import { daysFromTo } from '../ledger/business-day.ts';
 import { type DayFilter, markChangedDays } from '../store/account-days.ts';
 
 /** What was done so far. */
@@ -47,15 +46,14 @@ interface Progress {
   daysDone: number;
 }
 
-/** Publishes the days in order; `known` is what was read with them. Throws like `publishDays`; `progress` then has what was done before. */
+/** Publishes the days in order. Throws like `publishDays`; `progress` then has what was done before. */
 async function publishBatch(
   { merchantNo, days: asked }: DueBatch,
   progress: Progress,
-  { known, ...options }: PublishDayOptions & { readonly known?: FirstDue | undefined },
+  options: PublishDayOptions,
 ): Promise<void> {
-  const unknown = asked.map(({ day }) => day).filter((day) => known?.past.has(day) !== true);
-  const read = await pastOfDays(options.db, merchantNo, unknown, options.zone);
-  const past = new Map([...(known?.past ?? []), ...read]);
+  const all = asked.map(({ day }) => day);
+  const past = await pastOfDays(options.db, merchantNo, all, options.zone);
   const days: DueAccounts[] = [];
   for (const { day, accounts } of asked) {
     const free = accounts.filter((due) => {
@@ -66,7 +64,7 @@ async function publishBatch(
     if (free.length > 0) days.push({ day, accounts: free });
   }
   const of = { merchantNo, past, latest: nothingLatest() };
-  for await (const portion of portionsOf({ ...options, merchantNo, days, known: known?.entries })) {
+  for await (const portion of portionsOf({ ...options, merchantNo, days })) {
     options.signal.throwIfAborted();
     await publishPortion(portion, of, progress, { ...options, held: portion.held });
   }
@@ -146,17 +144,12 @@ async function putBackMisfit(
 
 export type { WithheldDay } from './withheld.ts';
 
-/** Likely days that are read together with what is due. */
-const LIKELY_DUE_MAX = 64;
-
 const REFRESHED_AT_ONCE = 32;
 
 export interface PublishOptions extends PublishDayOptions {
   readonly accounts: AccountFilter;
   readonly fromDay?: BusinessDay;
   readonly toDay?: BusinessDay;
-  /** Days that are probably due: where one merchant is published, they are read with fewer statements. */
-  readonly likelyDue?: { readonly from: BusinessDay; readonly to: BusinessDay };
   /** Days whose openings are checked even if none of them is due. */
   readonly answersFor?: DaysOfAccounts;
   readonly onProgress?: (progress: { readonly daysDone: number; readonly days: number }) => void;
@@ -197,8 +190,9 @@ export interface PublishReport {
 export async function publishDays(options: PublishOptions): Promise<PublishReport> {
   const { db, signal, zone } = options;
   const filter: DayFilter = { ...options.accounts, fromDay: options.fromDay, toDay: options.toDay };
-  const { known, ...first } = await firstDue(filter, options);
-  const changed: ChangedFrom = new Map(first.changed.map((one) => [accountKey(one.account), one]));
+  const changes = await changedFrom(db, filter);
+  const changed: ChangedFrom = new Map(changes.map((one) => [accountKey(one.account), one]));
+  const first = await dueBatch(db, filter, { after: null });
   const progress: Progress = {
     changed,
     rows: [],
@@ -209,13 +203,13 @@ export async function publishDays(options: PublishOptions): Promise<PublishRepor
     daysDone: 0,
   };
   let days: number | null = null;
-  for await (const batch of batchesOf(first.batch, filter, progress, options)) {
+  for await (const batch of batchesOf(first, filter, progress, options)) {
     signal.throwIfAborted();
     days ??= batch.isLast ? batch.days.length : await countDueDays(db, filter);
     const { daysDone } = progress;
     options.onProgress?.({ daysDone, days: Math.max(days, daysDone + batch.days.length) });
     try {
-      await publishBatch(batch, progress, batch === first.batch ? { ...options, known } : options);
+      await publishBatch(batch, progress, options);
     } finally {
       progress.daysDone += batch.days.length;
       options.onDay?.({ ...reportOf(progress), unlinked: [] });
@@ -227,24 +221,6 @@ export async function publishDays(options: PublishOptions): Promise<PublishRepor
   const touched = [...daysToCheck(progress.fine), ...progress.withheld];
   const within = options.answersFor ?? null;
   return { ...reportOf(progress), unlinked: await openingMismatches(db, touched, { within, zone }) };
-}
-
-/** What is due first; for one merchant, together with what publishing it needs. */
-async function firstDue(
-  filter: DayFilter,
-  { db, accounts, likelyDue, zone }: PublishOptions,
-): Promise<Pick<FirstDue, 'changed' | 'batch'> & { readonly known?: FirstDue }> {
-  const [merchantNo, ...others] = accounts.merchants ?? [];
-  if (
-    likelyDue === undefined ||
-    merchantNo === undefined ||
-    others.length > 0 ||
-    accounts.currencies !== null
-  )
-    return firstDueBatch(db, filter);
-  const days = daysFromTo(likelyDue.from, likelyDue.to).slice(0, LIKELY_DUE_MAX);
-  const known = await firstDueOf(db, merchantNo, filter, { days, zone });
-  return { changed: known.changed, batch: known.batch, known };
 }
 
 const reportOf = ({ rows, fine, withheld, leftOut }: Progress) => ({

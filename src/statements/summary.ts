@@ -6,7 +6,6 @@ import { overlaps } from '../ledger/window.ts';
 import { explainedBreaks, type ExplainedBreak } from '../store/breaks/break-cases.ts';
 import type { DB } from '../store/engine/schema.ts';
 import type { StatementRow } from '../store/statements/statements.ts';
-import { lockAccountDays } from '../store/statements/due-days.ts';
 import { csvText } from './formats/csv.ts';
 import { fileOf } from '../verify/names.ts';
 
@@ -45,27 +44,6 @@ export async function explainedOf(
 ): Promise<Explained> {
   const each = await explainedOfEach(db, merchantNo, zone, current);
   return new Map([...each].map(([{ currency }, breaks]) => [currency, breaks]));
-}
-
-export const hasBreaks = ({ current }: { readonly current: readonly StatementRow[] }): boolean =>
-  current.some((row) => row.break_count > 0);
-
-/**
- * Whether the breaks that were published as resolved are still the resolved ones. A person may resolve a break while
- * a run publishes. The account days are locked first: a person who resolves one after this waits until they are
- * published, and then makes them due again.
- */
-export async function isStillExplained(
-  trx: Transaction<DB>,
-  merchantNo: string,
-  day: BusinessDay,
-  zone: string,
-  { current, explained }: { readonly current: readonly StatementRow[]; readonly explained: Explained },
-): Promise<boolean> {
-  if (!hasBreaks({ current })) return true;
-  await lockAccountDays(trx, merchantNo, day);
-  const now = await explainedOf(trx, merchantNo, zone, current);
-  return JSON.stringify([...now]) === JSON.stringify([...explained]);
 }
 
 /** Columns that the row of a statement has under the same name. */

@@ -1,6 +1,6 @@
 /**
  * Publishes days of one merchant in an order that survives a crash after any step: files, then rows, then manifests, then
- * marks. One statement stores the rows of all days once their files are verified. A file without a row is written again
+ * marks. One transaction stores the rows of all days once their files are verified. A file without a row is written again
  * under the same name. Days that are not marked as published stay due: the next run finds them unchanged, and writes the
  * manifest where it is missing. A run may also be frozen (suspended) in any step while another one takes over: see
  * docs/decisions/publishing.md.
@@ -11,7 +11,7 @@ import type { ChainedManifest, PastOfDay } from '../store/statements/past-of-day
 import type { StatementRow, SummaryRow } from '../store/statements/statements.ts';
 import type { StoredRow } from '../store/statements/stored-files.ts';
 import { StatementMisfit } from './day-content.ts';
-import { explainedOf, type Explained, currentOf, hasBreaks, isStillExplained } from './summary.ts';
+import { explainedOf, type Explained, currentOf } from './summary.ts';
 import { fileOf, dayPrefix, manifestKey } from '../verify/names.ts';
 import { signatureKey } from './keys.ts';
 import type { OtherFormats } from './recorded-manifest.ts';
@@ -27,7 +27,12 @@ import {
 import { type PublishDayOptions, leaseFence } from './publish-options.ts';
 import { nextManifest, writeManifest } from './write-manifest.ts';
 import type { AccountOnDay } from '../store/statements/due-days.ts';
-import { recordSettled, recordUnderLease, type SettledDay } from '../store/statements/record-published.ts';
+import {
+  recordPublished,
+  recordSettled,
+  type RaisedDay,
+  type SettledDay,
+} from '../store/statements/record-published.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
 
 export interface DayToWrite {
@@ -89,9 +94,11 @@ export interface Latest {
   readonly statements: Map<string, StatementRow>;
   /** The manifest that was made last; null if none was. */
   manifest: ChainedManifest | null;
+  /** By account day, the version of days that new revisions of earlier days made due. */
+  readonly raised: Map<string, number>;
 }
 
-export const nothingLatest = (): Latest => ({ statements: new Map(), manifest: null });
+export const nothingLatest = (): Latest => ({ statements: new Map(), manifest: null, raised: new Map() });
 
 /** `latest` has what was written of earlier days, and gets what is current on this one. */
 function manifestOf(
@@ -161,7 +168,8 @@ export async function writeDays(
     .map((day) => ({ ...day, manifest: manifestOf(day, latest, options) }));
   const next = await recordRows(named, options);
   const manifests = await putManifests(named, options);
-  await markPublished(manifests.stored, options);
+  await markPublished(manifests.stored, latest.raised, options);
+  for (const one of next) latest.raised.set(accountDayOf(one), one.version);
 
   const undone = new Set(named.filter((day) => !manifests.stored.has(day)).map(({ day }) => day));
   const done = files.done
@@ -214,12 +222,12 @@ type NamedFiles = DayFiles & { readonly manifest: ReturnType<typeof nextManifest
 async function recordRows(
   days: readonly NamedFiles[],
   { db, lease, publishedNow }: PublishDayOptions,
-): Promise<readonly AccountOnDay[]> {
+): Promise<readonly RaisedDay[]> {
   const written = days.flatMap((day) => day.written);
   const summaries = days.flatMap(({ summary }) => summary ?? []);
   const manifests = days.filter(({ manifest }) => manifest.isNew).map(({ manifest }) => manifest.row);
   if (written.length === 0 && summaries.length === 0 && manifests.length === 0) return [];
-  const next = await recordUnderLease(db, lease, days[0]!.merchantNo, {
+  const rows = {
     statements: written.map(({ row }) => row),
     summaries: summaries.map(({ row }) => row),
     unreported: written.filter(({ isRevised }) => isRevised).map(({ row }) => row),
@@ -227,7 +235,8 @@ async function recordRows(
       ({ stored }) => stored,
     ),
     manifests,
-  });
+  };
+  const next = await writeTransaction(db, lease, (trx) => recordPublished(trx, days[0]!.merchantNo, rows));
   for (const day of next) publishedNow?.takeBack(day);
   return next;
 }
@@ -254,34 +263,31 @@ async function putManifests(
   return { stored: new Map(stored), failure: failureIn(put) };
 }
 
-/** Days with breaks are not left to the caller: a person may resolve a break at any time. */
+/** Each account day by the version that was read: one that a person changed meanwhile stays due. */
 async function markPublished(
   written: ReadonlyMap<DayFiles, readonly StoredRow[]>,
-  { db, lease, zone, publishedNow }: PublishDayOptions,
+  raised: Latest['raised'],
+  { db, lease, publishedNow }: PublishDayOptions,
 ): Promise<void> {
-  const toSettle = new Map(written);
-  if (publishedNow !== undefined) {
-    for (const [files, stored] of written) {
-      if (hasBreaks(files)) continue;
-      publishedNow.add(fineOf(files), stored);
-      toSettle.delete(files);
-    }
-  }
-  if (toSettle.size > 0)
-    await writeTransaction(db, lease, async (trx) => {
-      const settled: SettledDay[] = [];
-      for (const files of toSettle.keys()) {
-        const { merchantNo, day, fine } = files;
-        if (fine.length > 0 && (await isStillExplained(trx, merchantNo, day, zone, files)))
-          settled.push(...fineOf(files));
-      }
-      await recordSettled(trx, [...toSettle.values()].flat(), settled);
-    });
+  if (written.size === 0) return;
+  const settled = [...written.keys()].flatMap((files) => settledOf(files, raised));
+  const stored = [...written.values()].flat();
+  if (publishedNow === undefined)
+    await writeTransaction(db, lease, (trx) => recordSettled(trx, stored, settled));
+  else publishedNow.add(settled, stored);
   for (const { day, past } of written.keys()) if (isNew(past)) publishedNow?.newDays.add(day);
 }
 
 const isNew = ({ statements, summaries, manifest }: PastOfDay): boolean =>
   statements.length === 0 && summaries.length === 0 && manifest === undefined;
 
-const fineOf = ({ fine, accounts }: DayFiles): SettledDay[] =>
-  accounts.filter(({ account }) => fine.includes(account.currency));
+/** A day that an earlier one of this run made due is written after that, so its manifest names the revision. */
+const settledOf = ({ fine, accounts }: DayFiles, raised: Latest['raised']): SettledDay[] =>
+  accounts
+    .filter(({ account }) => fine.includes(account.currency))
+    .map(({ account, day, version }) => {
+      const now = raised.get(accountDayOf({ account, day }));
+      return { account, day, version: now === version + 1 ? now : version };
+    });
+
+const accountDayOf = ({ account: { currency }, day }: AccountOnDay): string => `${day} ${currency}`;

@@ -172,7 +172,7 @@ const ACCOUNTS_KNOWN = sql`
 /**
  * Reads all that chaining a merchant's changed days mostly needs, in one statement: most nights nothing else is asked.
  *
- * It is read outside the transaction that writes. Only the holder of the lease writes these tables, but for `publish_due`,
+ * It is read outside the transaction that writes. Only the holder of the lease writes these tables, but for `version`,
  * which is not read here, and no write succeeds without the lease: what was read still holds when figures are written.
  * The accounts are in order of currency. Each part is found by an index, whatever else is stored.
  */
@@ -285,7 +285,7 @@ export interface LawFacts extends Account, ChainFacts {
   readonly doubted: readonly BusinessDay[];
 }
 
-const UNPUBLISHED = sql`is_due AND published_hash IS DISTINCT FROM content_hash`;
+const UNPUBLISHED = sql`version <> published_version`;
 
 export function lawFacts(db: Db, merchants: readonly string[]): Promise<LawFacts[]> {
   const merchantNo = sql`account.merchant_no`;
@@ -387,13 +387,10 @@ const saving = (asks: readonly ToSave[], held: RawBuilder<unknown>): RawBuilder<
     WITH held AS MATERIALIZED ${heldMerchants(asks, held)},
     done AS MATERIALIZED (SELECT * FROM ${dayRows(asks.map(({ made }) => made.done))} JOIN held USING (nth)),
     saved AS (
-      INSERT INTO account_day (merchant_no, ${COLUMNS}, publish_due, entries_fingerprint)
-      SELECT held.merchant_no, ${COLUMNS}, true, coalesce((
-        SELECT fingerprint FROM day_entries
-        WHERE (merchant_no, currency, day) = (held.merchant_no, made.currency, made.day)
-      ), 0) FROM held JOIN ${rowsToStore(figures)} AS made USING (merchant_no)
-      ON CONFLICT (merchant_no, currency, day) DO UPDATE SET (${COLUMNS}, publish_due, entries_fingerprint) = ROW (
-        ${EXCLUDED}, true, excluded.entries_fingerprint
+      INSERT INTO account_day AS known (merchant_no, ${COLUMNS})
+      SELECT held.merchant_no, ${COLUMNS} FROM held JOIN ${rowsToStore(figures)} AS made USING (merchant_no)
+      ON CONFLICT (merchant_no, currency, day) DO UPDATE SET (${COLUMNS}, version) = ROW (
+        ${EXCLUDED}, known.version + 1
       )
     ), cleared AS (
       UPDATE day_entries AS cleared SET figured_fingerprint = fingerprint

@@ -82,7 +82,7 @@ export async function dayFacts(
       ) WITH ORDINALITY AS asked (merchant_no, currency, nth)
     )
     SELECT 'day' AS kind, nth::int, d.day, d.verdict, d.credit_count + d.debit_count AS entries, d.revision,
-      d.is_due AS "isDue", d.restarted AS "isRestarted", d.closing AS amount, NULL::bigint AS id,
+      d.version <> d.published_version AS "isDue", d.restarted AS "isRestarted", d.closing AS amount, NULL::bigint AS id,
       NULL::bigint AS "beginMs", NULL::bigint AS "endMs"
     FROM asked JOIN account_day d ON ${OF_ASKED} AND d.day BETWEEN ${from} AND ${to}
     UNION ALL

@@ -260,7 +260,7 @@ describe('a backfill', () => {
     const { db } = stage.app.database;
     // The row of one statement is lost on its way, and nothing says so.
     await sql`CREATE FUNCTION lose() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN
-      IF TG_TABLE_NAME = ''statement'' THEN RETURN NULL; END IF; NEW.publish_due := true; RETURN NEW; END'`.execute(
+      IF TG_TABLE_NAME = ''statement'' THEN RETURN NULL; END IF; NEW.published_version := 0; RETURN NEW; END'`.execute(
       db,
     );
     await sql`CREATE TRIGGER lose BEFORE INSERT ON statement FOR EACH ROW WHEN (NEW.day = '2025-12-01') EXECUTE FUNCTION lose()`.execute(

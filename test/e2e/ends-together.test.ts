@@ -18,7 +18,7 @@ const dueOf = async (merchantNo: string): Promise<number> => {
     .selectFrom('account_day')
     .select('day')
     .where('merchant_no', '=', merchantNo)
-    .where('publish_due', '=', true)
+    .where(sql<boolean>`version <> published_version`)
     .execute();
   return rows.length;
 };

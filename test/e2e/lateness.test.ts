@@ -297,7 +297,7 @@ describe('the manifest', () => {
       expect(await manifest('2026-03-08')).toMatchObject({ revision: 1 });
       expect(await manifest('2026-03-08')).not.toHaveProperty('final');
       await watch(9_000);
-      await stage.app.database.db.updateTable('account_day').set({ publish_due: true }).execute();
+      await stage.app.database.db.updateTable('account_day').set({ published_version: 0 }).execute();
       const next = await night('2026-03-11');
       expect(next.publish!.published.map((one) => one.day)).toEqual(['2026-03-10', '2026-03-10']);
       expect(await manifest(day)).toMatchObject({ revision: 1, final });

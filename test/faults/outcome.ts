@@ -17,7 +17,7 @@ const ROWS: Readonly<Record<string, string>> = {
     'merchant_no, batch_no, currency, transaction_type, credit, debit, balance, booked_at, booked_ms, first_seen_at, version, vanished_at',
   ledger_entry_version: 'merchant_no, batch_no, version, currency, transaction_type, credit, debit, balance',
   account_day:
-    'merchant_no, currency, day, opening, credit_total, credit_count, debit_total, debit_count, closing, verdict, break_count, restarted, revision, publish_due',
+    'merchant_no, currency, day, opening, credit_total, credit_count, debit_total, debit_count, closing, verdict, break_count, restarted, revision, version = published_version',
   statement:
     'merchant_no, currency, day, revision, sha256, byte_count, row_count, object_key, opening, credit_total, debit_total, closing, verdict, break_count, restarted, published_at, supersedes, reason',
   continuity_break: 'merchant_no, currency, day, after_batch_no, before_batch_no, missing_net, status',

@@ -106,7 +106,7 @@ describe('what was prepared is what is closed', () => {
     stage.sandbox.takeOut(merchantNo, entry.batchNo);
     await stage.app.database.db
       .updateTable('account_day')
-      .set({ publish_due: true })
+      .set({ published_version: 0 })
       .where('currency', '=', 'KWD')
       .where('day', '=', '2026-02-28')
       .execute();

@@ -269,7 +269,7 @@ describe('close', () => {
       .where('day', '=', '2026-02-26')
       .where('revision', '=', 1)
       .executeTakeFirstOrThrow();
-    const { content_hash, is_due, ...day } = await db
+    const day = await db
       .selectFrom('account_day')
       .selectAll()
       .where('currency', '=', 'USD')

@@ -103,7 +103,7 @@ it('refuses what is in the way only since the page was shown, though a reason wa
   const seen = await seenIn();
   await stage.app.database.db
     .updateTable('account_day')
-    .set({ publish_due: true })
+    .set({ published_version: 0 })
     .where('currency', '=', 'KWD')
     .where('day', '=', '2026-02-28')
     .execute();

@@ -181,7 +181,10 @@ test('a missing last entry also breaks its own day, across days without entries,
   await synced(without('B0003'), DAYS.slice(0, 3));
   await reconciled();
   expect((await counted()).at(-1)).toEqual(['2026-03-03', 'continuous', 0, 0]);
-  await database.db.updateTable('account_day').set({ publish_due: false }).execute();
+  await database.db
+    .updateTable('account_day')
+    .set({ published_version: sql`version` })
+    .execute();
   await synced(LEDGER, DAYS.slice(3));
   const { opened } = await reconciled();
   expect(opened.map(({ day, missing_net: net }) => [day, net])).toEqual([['2026-03-04', '-3.00']]);
@@ -193,7 +196,10 @@ test('a missing last entry also breaks its own day, across days without entries,
     ['2026-03-04', 'broken', 1, 0],
     ['2026-03-05', 'continuous', 0, 0],
   ]);
-  const due = database.db.selectFrom('account_day').select('day').where('publish_due', '=', true);
+  const due = database.db
+    .selectFrom('account_day')
+    .select('day')
+    .where(sql<boolean>`version <> published_version`);
   expect((await due.orderBy('day').execute()).map(({ day }) => day)).toEqual(DAYS.slice(1));
   await synced(LEDGER, DAYS);
   const { healed } = await reconciled();
@@ -486,7 +492,10 @@ test('without the lease nothing is written, and the changed days stay on the lis
 test('a change of an entry that affects no balance makes only its own day due', async () => {
   await synced(LEDGER, DAYS);
   await reconciled();
-  await database.db.updateTable('account_day').set({ publish_due: false }).execute();
+  await database.db
+    .updateTable('account_day')
+    .set({ published_version: sql`version` })
+    .execute();
   await synced(
     LEDGER.map((entry) => (entry.batchNo === 'B0002' ? { ...entry, transactionType: 'FEE' } : entry)),
     DAYS,
@@ -496,7 +505,7 @@ test('a change of an entry that affects no balance makes only its own day due', 
   const due = await database.db
     .selectFrom('account_day')
     .select('day')
-    .where('publish_due', '=', true)
+    .where(sql<boolean>`version <> published_version`)
     .execute();
   expect(due).toEqual([{ day: '2026-03-02' }]);
 });

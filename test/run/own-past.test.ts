@@ -47,15 +47,15 @@ async function fill({ db }: Database, lease: Lease): Promise<void> {
       WHERE merchant_no = ${merchantNo} GROUP BY merchant_no`.execute(db);
     await sql`
       INSERT INTO account_day (merchant_no, currency, day, opening, credit_total, credit_count, debit_total,
-        debit_count, closing, verdict, last_batch_no, last_booked_ms, restarted, revision, publish_due)
+        debit_count, closing, verdict, last_batch_no, last_booked_ms, restarted, revision)
       SELECT ${merchantNo}, 'USD', ${day}, 100 + ${balance}, ${A_DAY}::int, ${A_DAY}::int, 0, 0,
         100 + ${balance} + ${A_DAY}::int, 'continuous', 'B' || (${balance} + ${A_DAY - 1}::int),
-        ${beginMs} + ${A_DAY - 1}::int * 3600000, nth = ${days}::int, 1, false
+        ${beginMs} + ${A_DAY - 1}::int * 3600000, nth = ${days}::int, 1
       FROM generate_series(1, ${days}::int) nth`.execute(db);
     await sql`
       INSERT INTO ledger_cursor (merchant_no, currency, figured_from, figured_through) SELECT merchant_no, currency, min(day), max(day) FROM account_day
       WHERE merchant_no = ${merchantNo} GROUP BY merchant_no, currency`.execute(db);
-    await sql`UPDATE account_day SET published_hash = content_hash WHERE merchant_no = ${merchantNo}`.execute(
+    await sql`UPDATE account_day SET published_version = version WHERE merchant_no = ${merchantNo}`.execute(
       db,
     );
     await sql`

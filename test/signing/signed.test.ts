@@ -347,7 +347,7 @@ test('a database that was restored to an earlier day goes on, and the chain stay
   const restore = await backedUp();
   await night(DAYS.slice(2));
   await restore();
-  await database.db.updateTable('account_day').set({ publish_due: true }).execute();
+  await database.db.updateTable('account_day').set({ published_version: 0 }).execute();
   await night(DAYS.slice(2));
   await repaired();
   const last = await manifestOf(DAYS[3]);
@@ -384,7 +384,7 @@ describe('a database that was restored and went on before it adopted the store',
     await restore();
     await database.db
       .updateTable('account_day')
-      .set({ publish_due: true })
+      .set({ published_version: 0 })
       .where('day', '=', DAYS[2])
       .execute();
     await book.published(store, SIGNED);
@@ -404,7 +404,7 @@ describe('a database that was restored and went on before it adopted the store',
 
   test('publishes above a revision that it does not know, and names it', async () => {
     const unknown = sha256Of(await readFile(pathOf(DAYS[0]), 'utf8'));
-    await database.db.updateTable('account_day').set({ publish_due: true }).execute();
+    await database.db.updateTable('account_day').set({ published_version: 0 }).execute();
     await book.published(store, SIGNED);
     const { revision, supersededManifests } = await manifestOf(DAYS[0]);
     expect(revision).toBe(3);
@@ -551,7 +551,7 @@ test('a day put above a forgotten manifest says when it is final, and is not mad
   await book.published(store, measured);
   const made = await manifestOf(DAYS[0]);
   expect(made).toMatchObject({ revision: 2, final: { by: expect.any(String) as string } });
-  await database.db.updateTable('account_day').set({ publish_due: true }).execute();
+  await database.db.updateTable('account_day').set({ published_version: 0 }).execute();
   expect(await book.published(store, measured)).toMatchObject({ published: [], unchanged: 1 });
   expect(await manifestOf(DAYS[0])).toEqual(made);
 });

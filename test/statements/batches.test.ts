@@ -134,7 +134,7 @@ test('a published day that is withheld is told once, though the day before it ch
   await book.published(store);
   const { db } = book.database;
   await read(entries.map((entry, nth) => (nth === 0 ? { ...entry, transactionType: 'FEE' } : entry)));
-  await db.updateTable('account_day').set({ publish_due: true }).execute();
+  await db.updateTable('account_day').set({ published_version: 0 }).execute();
   await db
     .deleteFrom('sync_window')
     .where('begin_ms', '=', Date.parse(`${DAYS[1]}T00:00:00Z`))

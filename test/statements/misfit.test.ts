@@ -110,7 +110,7 @@ describe.each(places)('in %s', (_, open) => {
     const keys = await keysOf(store);
     await book.database.db
       .updateTable('account_day')
-      .set({ closing: '1.00', publish_due: true })
+      .set({ closing: '1.00', published_version: 0 })
       .where('day', '=', D1)
       .execute();
     expect((await book.published(store)).withheld).toMatchObject([{ day: D1, cause: 'misfit' }]);

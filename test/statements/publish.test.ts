@@ -200,7 +200,7 @@ for (const { options, cases } of shortAndLong(places))
         withheld: [],
         unlinked: [],
       });
-      await book.database.db.updateTable('account_day').set({ publish_due: true }).execute();
+      await book.database.db.updateTable('account_day').set({ published_version: 0 }).execute();
       expect(await book.published(objects)).toEqual({
         published: [],
         unchanged: 2,

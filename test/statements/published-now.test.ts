@@ -1,4 +1,5 @@
 /** Days that a run published and leaves to be recorded as done together with other merchants. */
+import { sql } from 'kysely';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +11,7 @@ import type { ObjectStore } from '../../src/objects/object-store.ts';
 import { PublishedNow } from '../../src/statements/publish-options.ts';
 import { repairFiles, type RepairOptions } from '../../src/statements/repair-files.ts';
 import { recordSettled } from '../../src/store/statements/record-published.ts';
+import { resolveBreak } from '../../src/store/breaks/break-cases.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { emptyTables, freshDatabase } from '../support/database.ts';
 import { accountEntries } from '../support/ledger-entries.ts';
@@ -67,7 +69,7 @@ const dueDays = async (): Promise<BusinessDay[]> => {
   const rows = await database.db
     .selectFrom('account_day')
     .select('day')
-    .where('publish_due', '=', true)
+    .where(sql<boolean>`version <> published_version`)
     .orderBy('day')
     .execute();
   return rows.map(({ day }) => day);
@@ -161,7 +163,19 @@ test('and that a revision makes due meanwhile are published once', async () => {
   expect(await filesOfStore(objects)).toEqual(await filesOfDatabase(database.db));
 });
 
-test('with breaks are recorded at once, as a person may resolve them at any time', async () => {
+test('and became due again after that are not recorded', () => {
+  const publishedNow = new PublishedNow();
+  const on = (day: BusinessDay) => ({
+    account: { merchantNo: MERCHANT, currency: 'USD' },
+    day,
+    version: 1,
+  });
+  publishedNow.add(BOTH.map(on), []);
+  publishedNow.takeBack(on(SECOND));
+  expect(publishedNow.settled).toEqual([on(FIRST)]);
+});
+
+test('but for a day with a break that a person resolves in between', async () => {
   await shown(3, BOTH);
   await database.db
     .updateTable('ledger_entry')
@@ -172,18 +186,10 @@ test('with breaks are recorded at once, as a person may resolve them at any time
   const publishedNow = new PublishedNow();
   const { published } = await book.published(objects, { publishedNow });
   expect(published.map(({ day }) => day)).toEqual(BOTH);
-  expect(await dueDays()).toEqual([FIRST]);
-  expect(publishedNow.settled.map(({ day }) => day)).toEqual([FIRST]);
-});
-
-test('and became due again after that are not recorded', () => {
-  const publishedNow = new PublishedNow();
-  const on = (day: BusinessDay) => ({
-    account: { merchantNo: MERCHANT, currency: 'USD' },
-    day,
-    contentHash: 1,
-  });
-  publishedNow.add(BOTH.map(on), []);
-  publishedNow.takeBack(on(SECOND));
-  expect(publishedNow.settled).toEqual([on(FIRST)]);
+  const [found] = await database.db.selectFrom('continuity_break').select('id').execute();
+  await resolveBreak(database.db, found!.id, 'a fee', book.now);
+  await record(publishedNow);
+  expect(await dueDays()).toEqual([SECOND]);
+  expect(await book.published(objects)).toMatchObject({ published: [], unchanged: 1 });
+  expect(await dueDays()).toEqual([]);
 });

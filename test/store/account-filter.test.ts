@@ -7,7 +7,7 @@ import { listBreaks, breaksToHeal, countOpenBreaks, isNewSince } from '../../src
 import type { Database } from '../../src/store/engine/database.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
 import {
-  firstDueBatch,
+  changedFrom,
   looseOpenings,
   dueAccountDays,
   statementsOfDueDays,
@@ -29,7 +29,7 @@ const nameOf = (about: About): string =>
 
 const QUERIES: readonly [string, (db: Kysely<DB>, accounts: AccountFilter) => Promise<readonly About[]>][] = [
   ['changed days', changedDays],
-  ['first changed days', async (db, accounts) => (await firstDueBatch(db, accounts)).changed],
+  ['first changed days', changedFrom],
   ['account days', listAccountDays],
   ['days that are due', dueAccountDays],
   ['statements of days that are due', (db, accounts) => statementsOfDueDays(db, accounts, LAST_DAY)],

@@ -122,7 +122,7 @@ onBothDatabases((store) => {
     await save([other], [dayAt(-1), dayAt(1)]);
     const [found] = await daysToChain(db, ASKED);
     expect(found).toMatchObject({ changed: [dayAt(-1), dayAt(1)], around: { days: [other] } });
-    const due = await db.selectFrom('account_day').select(['day', 'publish_due']).execute();
-    expect(due).toEqual([{ day: D0, publish_due: true }]);
+    const due = await db.selectFrom('account_day').select(['day', 'version', 'published_version']).execute();
+    expect(due).toEqual([{ day: D0, version: 2, published_version: 0 }]);
   });
 });

@@ -23,8 +23,8 @@ export async function fillAccounts(db: Kysely<DB>): Promise<void> {
       SELECT DISTINCT merchant_no, ${NOW}::timestamptz FROM (${account}) AS account`,
     sql`INSERT INTO changed_day (merchant_no, currency, day) ${day}`,
     sql`INSERT INTO account_day (merchant_no, currency, day, opening, credit_total, credit_count, debit_total,
-        debit_count, closing, verdict, restarted, publish_due)
-      SELECT day.*, 0, 1, 1, 0, 0, 1, 'broken', true, true FROM (${day}) AS day`,
+        debit_count, closing, verdict, restarted)
+      SELECT day.*, 0, 1, 1, 0, 0, 1, 'broken', true FROM (${day}) AS day`,
     sql`INSERT INTO continuity_break (merchant_no, currency, day, before_batch_no, expected_balance, found_balance,
         missing_net, hint, begin_ms, end_ms, found_at)
       SELECT day.*, 'B', 0, 1, 1, 'unexplained', 1, 2, ${NOW}::timestamptz FROM (${day}) AS day`,

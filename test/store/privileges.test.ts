@@ -121,7 +121,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
     'INSERT: audit_event (assigned_to, at, by_whom, command, due_on, note, subject), task (figures, from_day, kind, merchant_no, number, requested_at, state, to_day)',
     'SELECT: account_day, continuity_break, day_entries, ledger_entry, quarantined_entry (raw)',
     'TEMPORARY: database',
-    'UPDATE: account_day (publish_due), book_import (added, approved_event_id, audit_event_id, changed, content_sha256, first_day, last_day, returned, rows_read, starts_on, unreadable, withdrawn), ' +
+    'UPDATE: account_day (version), book_import (added, approved_event_id, audit_event_id, changed, content_sha256, first_day, last_day, returned, rows_read, starts_on, unreadable, withdrawn), ' +
       'book_unreadable (answered_import_id), continuity_break (closed_at, note, status), month_close (reopened_event_id, signature), ' +
       'quarantined_entry (acknowledged_at, note), task (finished_at, from_day, state, to_day)',
     'USAGE: book_match_id_seq, repeat_number, schema public',

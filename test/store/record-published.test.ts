@@ -1,4 +1,4 @@
-/** New revisions are stored by one statement that asks for the lease itself. */
+/** New revisions are stored in one transaction under the lease. */
 import { sql, type Kysely } from 'kysely';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { addDays } from '../../src/ledger/business-day.ts';
@@ -6,11 +6,8 @@ import { openDatabase } from '../../src/store/engine/connection.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { acquireLease, LeaseLost, type Lease } from '../../src/store/engine/lease.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
-import {
-  recordSettled,
-  recordUnderLease,
-  type NewRows,
-} from '../../src/store/statements/record-published.ts';
+import { recordPublished, recordSettled, type NewRows } from '../../src/store/statements/record-published.ts';
+import { writeTransaction } from '../../src/store/engine/write-transaction.ts';
 import type { StatementRow } from '../../src/store/statements/statements.ts';
 import { startCuttingProxy, type CuttingProxy } from '../support/cutting-proxy.ts';
 import { emptyTables, freshDatabase } from '../support/database.ts';
@@ -19,6 +16,9 @@ import { MERCHANT, NOW } from './support.ts';
 
 const FIRST = '2026-03-01';
 const SECOND = addDays(FIRST, 1);
+
+const recorded = (db: Kysely<DB>, held: Lease, merchantNo: string, rows: NewRows) =>
+  writeTransaction(db, held, (trx) => recordPublished(trx, merchantNo, rows));
 
 let direct: Database;
 let proxy: CuttingProxy;
@@ -99,14 +99,14 @@ async function stored(): Promise<unknown> {
   const { rows } = await sql`
     SELECT (SELECT jsonb_agg(s ORDER BY day) FROM statement s) AS statements,
       (SELECT jsonb_agg(a ORDER BY day, object_key) FROM artifact a) AS artifacts,
-      (SELECT jsonb_agg(jsonb_build_array(day, revision, publish_due) ORDER BY day) FROM account_day) AS days`.execute(
+      (SELECT jsonb_agg(jsonb_build_array(day, revision, version <> published_version) ORDER BY day) FROM account_day) AS days`.execute(
     direct.db,
   );
   return rows[0];
 }
 
 it('every file of a day gets a row of its kind, with what was read back of it', async () => {
-  await recordUnderLease(direct.db, lease, MERCHANT, night([FIRST]));
+  await recorded(direct.db, lease, MERCHANT, night([FIRST]));
   const rows = await direct.db
     .selectFrom('artifact')
     .select(['object_key', 'kind', 'revision', 'sha256', 'content', 'stored_sha256'])
@@ -126,16 +126,16 @@ it('every file of a day gets a row of its kind, with what was read back of it', 
 it.each(['before', 'after'] as const)(
   'a connection cut %s the server got it: stored once, and the next day is due as without the cut',
   async (when) => {
-    const record = () => recordUnderLease(database.db, lease, MERCHANT, night([FIRST]));
-    await recordUnderLease(direct.db, lease, MERCHANT, night([SECOND]));
+    const record = () => recorded(database.db, lease, MERCHANT, night([FIRST]));
+    await recorded(direct.db, lease, MERCHANT, night([SECOND]));
     const next = await record();
     const wanted = await stored();
-    expect(next).toEqual([{ account: { merchantNo: MERCHANT, currency: 'USD' }, day: SECOND }]);
+    expect(next).toEqual([{ account: { merchantNo: MERCHANT, currency: 'USD' }, day: SECOND, version: 2 }]);
 
     await sql`DELETE FROM statement WHERE day = ${FIRST}`.execute(direct.db);
     await sql`DELETE FROM artifact WHERE day = ${FIRST} AND kind = 'summary'`.execute(direct.db);
-    proxy.cuts.push({ message: 'INSERT INTO statement', when });
-    expect(await record()).toEqual(next);
+    proxy.cuts.push({ message: 'insert into "statement"', when });
+    expect(await record()).toEqual([{ ...next[0]!, version: 3 }]);
     expect(proxy.cuts).toEqual([]);
     expect(await stored()).toEqual(wanted);
   },
@@ -147,10 +147,10 @@ it.each([
 ] as const)(
   'another %s of the same number is refused, and nothing of the rest is stored',
   async (_, other) => {
-    await recordUnderLease(direct.db, lease, MERCHANT, night([FIRST]));
+    await recorded(direct.db, lease, MERCHANT, night([FIRST]));
     const before = await stored();
     const both = { ...other, manifests: night([SECOND]).manifests! };
-    await expect(recordUnderLease(direct.db, lease, MERCHANT, both)).rejects.toMatchObject({ code: '23502' });
+    await expect(recorded(direct.db, lease, MERCHANT, both)).rejects.toThrow();
     expect(await stored()).toEqual(before);
   },
 );
@@ -158,28 +158,26 @@ it.each([
 it('a lease that another one took over stores nothing', async () => {
   const before = await stored();
   const lost = { ...lease, epoch: lease.epoch - 1 };
-  await expect(recordUnderLease(direct.db, lost, MERCHANT, night([FIRST]))).rejects.toThrow(LeaseLost);
+  await expect(recorded(direct.db, lost, MERCHANT, night([FIRST]))).rejects.toThrow(LeaseLost);
   expect(await stored()).toEqual(before);
 });
 
 it('waits for a take-over that is being committed, and stores nothing after it', async () => {
   const before = await stored();
-  let recorded: Promise<unknown>;
+  let answer: Promise<unknown>;
   await direct.db.transaction().execute(async (trx) => {
     await trx
       .updateTable('lease')
       .set({ epoch: lease.epoch + 1 })
       .execute();
-    recorded = recordUnderLease(database.db, lease, MERCHANT, night([FIRST])).catch(
-      (error: unknown) => error,
-    );
+    answer = recorded(database.db, lease, MERCHANT, night([FIRST])).catch((error: unknown) => error);
     const isWaiting = async () => {
       const { rows } = await sql`SELECT 1 FROM pg_locks WHERE NOT granted`.execute(trx);
       return rows.length > 0;
     };
     await expect.poll(isWaiting).toBe(true);
   });
-  expect(await recorded!).toBeInstanceOf(LeaseLost);
+  expect(await answer!).toBeInstanceOf(LeaseLost);
   expect(await stored()).toEqual(before);
 });
 
@@ -187,11 +185,11 @@ it('goes by the keys, whatever the planner assumes about the tables', async () =
   const days = Array.from({ length: 20 }, (_, nth) => addDays(FIRST, nth));
   const others = Array.from({ length: 200 }, (_, nth) => `OTHER${nth}`);
   await daysOf(direct.db, days, others);
-  const record = () => recordUnderLease(direct.db, lease, MERCHANT, night([FIRST]));
+  const record = () => recorded(direct.db, lease, MERCHANT, night([FIRST]));
   expect(await rowsLookedAt(direct.db, record)).toBeLessThan(50);
   const settled = [MERCHANT, 'OTHER1'].map((merchantNo) => ({
     account: { merchantNo, currency: 'USD' },
-    ...{ day: FIRST, contentHash: 1 },
+    ...{ day: FIRST, version: 1 },
   }));
   const settle = () =>
     direct.db.transaction().execute((trx) => recordSettled(trx, night([FIRST]).stored!, settled));

@@ -54,7 +54,7 @@ afterAll(async () => {
 
 async function stored(): Promise<unknown> {
   const { rows } = await sql`
-    SELECT (SELECT jsonb_agg(jsonb_build_array(day, closing, publish_due)) FROM account_day) AS figures,
+    SELECT (SELECT jsonb_agg(jsonb_build_array(day, closing, version <> published_version)) FROM account_day) AS figures,
       (SELECT jsonb_agg(day ORDER BY day) FROM changed_day) AS changed,
       (SELECT jsonb_agg(day) FROM day_entries WHERE is_uncompared AND NOT is_changed) AS uncompared,
       (SELECT by_figures FROM ledger_cursor WHERE currency = '') AS sum`.execute(direct.db);

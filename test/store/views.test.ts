@@ -67,7 +67,7 @@ test('account days and statements show what was published', async () => {
     { revision: 1, is_current: false, verdict: 'continuous', supersedes: null },
     { revision: 2, is_current: true, verdict: 'broken', supersedes: 1 },
   ]);
-  await db.updateTable('account_day').set({ publish_due: true }).where('day', '=', TO).execute();
+  await db.updateTable('account_day').set({ published_version: 0 }).where('day', '=', TO).execute();
   expect(
     await db
       .selectFrom('daybook_account_days')
@@ -76,7 +76,10 @@ test('account days and statements show what was published', async () => {
       .where('is_published', '=', false)
       .execute(),
   ).toEqual([{ day: TO }]);
-  await db.updateTable('account_day').set({ publish_due: false }).execute();
+  await db
+    .updateTable('account_day')
+    .set({ published_version: sql`version` })
+    .execute();
 });
 
 test('there are only open breaks, with their span', async () => {

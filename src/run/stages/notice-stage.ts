@@ -387,7 +387,7 @@ async function decideOpening(
   { currency, day }: UndecidedOpening,
 ): Promise<void> {
   await sql`
-    UPDATE account_day AS own SET other_closings = '', publish_due = true
+    UPDATE account_day AS own SET other_closings = '', version = version + 1
     WHERE merchant_no = ${merchantNo} AND currency = ${currency} AND day >= ${day} AND other_closings <> ''
       AND NOT EXISTS (
         SELECT FROM account_day certain

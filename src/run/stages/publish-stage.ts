@@ -36,7 +36,6 @@ export async function publishStage(work: MerchantWork, outcome: MerchantOutcome)
     ...options,
     comesLate: await lateDays(work, outcome),
     accounts,
-    likelyDue: days,
     ...(request.command === 'publish' && request.range !== null
       ? { fromDay: from, toDay: to }
       : { toDay: lastDay(work) }),

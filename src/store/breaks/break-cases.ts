@@ -159,7 +159,7 @@ async function makeDaysDue(
   const utcDay = (ms: number) => sql`(to_timestamp(${ms}::bigint / 1000) AT TIME ZONE 'UTC')::date`;
   await db
     .updateTable('account_day')
-    .set({ publish_due: true })
+    .set({ version: sql`version + 1` })
     .where('merchant_no', '=', merchant_no)
     .where('currency', '=', currency)
     .where(sql<boolean>`day BETWEEN ${utcDay(beginMs)} - 1 AND ${utcDay(endMs)} + 1`)

@@ -86,10 +86,6 @@ export interface AccountDay {
    */
   closing: string;
   /**
-   * A hash of the amounts, the counts and the fingerprint of the entries.
-   */
-  content_hash: Generated<number>;
-  /**
    * How many credits.
    */
   credit_count: number;
@@ -113,14 +109,6 @@ export interface AccountDay {
    * Sum of the debits, in units of the currency.
    */
   debit_total: string;
-  /**
-   * The fingerprint in day_entries of the entries that the figures were made of.
-   */
-  entries_fingerprint: Generated<string>;
-  /**
-   * publish_due is set, or published_hash is not content_hash.
-   */
-  is_due: Generated<boolean>;
   /**
    * True where the first entry does not start from the balance that an earlier day left: both days report that break.
    */
@@ -146,13 +134,9 @@ export interface AccountDay {
    */
   other_closings: Generated<string>;
   /**
-   * True where figures or entries changed since the statement was last written or compared.
+   * The version that publishing read when it last wrote or compared the statement. The day is due where version differs.
    */
-  publish_due: Generated<boolean>;
-  /**
-   * The content_hash that the current statement was found to have; null where it was not compared yet.
-   */
-  published_hash: number | null;
+  published_version: Generated<number>;
   /**
    * True where the opening was derived from the day's first entry, as nothing proven lies before it.
    */
@@ -165,6 +149,10 @@ export interface AccountDay {
    * continuous: the entries chain in order of time. reordered: they chain in another order. broken: no order makes the balance follow.
    */
   verdict: string;
+  /**
+   * Raised in the transaction of each change that the statement or the manifest may have to tell.
+   */
+  version: Generated<number>;
 }
 
 export interface AccountName {

@@ -3,7 +3,7 @@ import { sql, type RawBuilder } from 'kysely';
 import type { AccountFilter } from '../../ledger/account-filter.ts';
 import type { Account, BusinessDay } from '../../ledger/entry.ts';
 import { ofAccounts } from '../account-filter.ts';
-import { arrayLiteral, type Db, type Trx, rowOf, rowsOf } from '../engine/database.ts';
+import { arrayLiteral, type Db, rowOf, rowsOf } from '../engine/database.ts';
 import {
   dayFigures,
   ofDays,
@@ -18,10 +18,6 @@ export interface AccountOnDay {
   readonly account: Account;
   readonly day: BusinessDay;
 }
-
-/** A row `(merchant_no, currency, day)` as JSON of this shape. */
-export const ACCOUNT_ON_DAY = sql`json_build_object(
-  'account', json_build_object('merchantNo', merchant_no, 'currency', currency), 'day', day)`;
 
 /** Its opening differs from the closing of the account's statement before it, or was taken from the day's own first entry. */
 export interface LooseOpening extends AccountOnDay {
@@ -99,8 +95,8 @@ export interface DueDay {
 export interface DueAccountDay extends AccountOnDay, NearDays {
   /** A run has begun the next revision's file, and no row names it. */
   readonly isBegun: boolean;
-  /** Of the figures and of the entries that they were made of. */
-  readonly contentHash: number;
+  /** That was read with these figures, and that is published with them. */
+  readonly version: number;
 }
 
 export interface DueAccounts {
@@ -118,56 +114,41 @@ export interface DueBatch {
 /** Where a batch begins: after a day, by merchant and day; or it is of these account days, one merchant's, alone. */
 type BatchStart = { readonly after: DueDay | null } | { readonly of: readonly AccountOnDay[] };
 
-/** The next due days of a merchant; null if none is due. Uses account_day_due, an index of due days only. */
+/** The law: what changed since the statement was last written or compared is due. Served by account_day_due. */
+const IS_DUE = sql`version <> published_version`;
+
+type DueRow = AccountDayRow & { readonly due_day: BusinessDay };
+
+/** The next due days of a merchant, each with the days next to it; null if none is due. */
 export async function dueBatch(db: Db, filter: DayFilter, start: BatchStart): Promise<DueBatch | null> {
   const rows = await rowsOf(db)<DueRow>`
-    WITH ${dueRows(filter, start)} SELECT * FROM due_row ${IN_ORDER}`;
+    WITH due AS MATERIALIZED (
+      SELECT merchant_no, currency, day FROM account_day
+      WHERE ${IS_DUE} AND ${ofDays(filter)} AND ${within(start)}
+      ORDER BY merchant_no, day FETCH FIRST ${sql.lit(BATCH_ROWS_MAX)} ROWS WITH TIES
+    )
+    SELECT due.day AS due_day, near.* FROM due CROSS JOIN LATERAL (
+      (SELECT * FROM account_day
+       WHERE merchant_no = due.merchant_no AND currency = due.currency AND day <= due.day
+       ORDER BY day DESC LIMIT 2)
+      UNION ALL
+      (SELECT * FROM account_day
+       WHERE merchant_no = due.merchant_no AND currency = due.currency AND day > due.day
+       ORDER BY day LIMIT 1)
+    ) AS near
+    ORDER BY merchant_no, due_day, currency, day`;
   return batchOf(rows);
 }
 
-/** By account, the first day whose entries changed since its figures were made; and the first due days of a merchant. */
-export async function firstDueBatch(
-  db: Db,
-  filter: DayFilter,
-): Promise<{ readonly changed: readonly AccountOnDay[]; readonly batch: DueBatch | null }> {
-  const rows = await rowsOf(db)<(DueRow | { merchant_no: null }) & { changed_days: AccountOnDay[] | null }>`
-    WITH ${dueRows(filter, { after: null })}, changed AS (
-      SELECT merchant_no, currency, min(day) AS day FROM changed_day WHERE ${ofAccounts(filter)}
-      GROUP BY merchant_no, currency
-    )
-    SELECT * FROM (SELECT (SELECT json_agg(${ACCOUNT_ON_DAY}) FROM changed) AS changed_days) AS all_changed
-    LEFT JOIN due_row ON true WHERE changed_days IS NOT NULL OR merchant_no IS NOT NULL ${IN_ORDER}`;
-  const changed = rows[0]?.changed_days ?? [];
-  return { changed, batch: batchOf(rows.filter((row) => row.merchant_no !== null)) };
+/** By account, the first day whose entries changed since its figures were made. */
+export async function changedFrom(db: Db, filter: DayFilter): Promise<AccountOnDay[]> {
+  const rows = await rowsOf(db)<Account & { readonly day: BusinessDay }>`
+    SELECT merchant_no AS "merchantNo", currency, min(day) AS day FROM changed_day WHERE ${ofAccounts(filter)}
+    GROUP BY merchant_no, currency`;
+  return rows.map(({ day, ...account }) => ({ account, day }));
 }
 
-export type DueRow = AccountDayRow & { readonly due_day: BusinessDay };
-
-const IN_ORDER = sql`ORDER BY merchant_no, due_day, currency, day`;
-
-/** `due_row`: the rows of the due days and of those next to them. */
-const dueRows = (filter: DayFilter, start: BatchStart): RawBuilder<unknown> =>
-  dueWithNear(sql`is_due AND ${ofDays(filter)} AND ${within(start)}`);
-
-/** `due`: the account days of a batch that meet the condition. `due_row`: their rows, and those of the days next to them. */
-export const dueWithNear = (condition: RawBuilder<unknown>): RawBuilder<unknown> => sql`
-    due AS MATERIALIZED (
-      SELECT merchant_no, currency, day, credit_count + debit_count AS entries FROM account_day
-      WHERE ${condition}
-      ORDER BY merchant_no, day FETCH FIRST ${sql.lit(BATCH_ROWS_MAX)} ROWS WITH TIES
-    ), due_row AS (
-      SELECT due.day AS due_day, near.* FROM due CROSS JOIN LATERAL (
-        (SELECT * FROM account_day
-         WHERE merchant_no = due.merchant_no AND currency = due.currency AND day <= due.day
-         ORDER BY day DESC LIMIT 2)
-        UNION ALL
-        (SELECT * FROM account_day
-         WHERE merchant_no = due.merchant_no AND currency = due.currency AND day > due.day
-         ORDER BY day LIMIT 1)
-      ) AS near
-    )`;
-
-export function batchOf(rows: readonly DueRow[]): DueBatch | null {
+function batchOf(rows: readonly DueRow[]): DueBatch | null {
   const merchantNo = rows[0]?.merchant_no;
   if (merchantNo === undefined) return null;
   const all = [...Map.groupBy(rows, placeOf).values()];
@@ -177,12 +158,7 @@ export function batchOf(rows: readonly DueRow[]): DueBatch | null {
 }
 
 function within(start: BatchStart): RawBuilder<boolean> {
-  if ('of' in start) {
-    return sql`(merchant_no, currency, day) IN (SELECT * FROM unnest(
-      ${arrayLiteral(start.of.map(({ account }) => account.merchantNo))}::text[],
-      ${arrayLiteral(start.of.map(({ account }) => account.currency))}::text[],
-      ${arrayLiteral(start.of.map(({ day }) => day))}::date[]))`;
-  }
+  if ('of' in start) return sql`(merchant_no, currency, day) IN (${asked(start.of)})`;
   const { after } = start;
   return after === null ? sql`true` : sql`(merchant_no, day) > (${after.merchantNo}, ${after.day}::date)`;
 }
@@ -192,14 +168,13 @@ const placeOf = ({ merchant_no, currency, due_day }: DueRow): string =>
 
 function dueAccountDay(rows: readonly DueRow[]): DueAccountDay {
   const { merchant_no: merchantNo, currency, due_day: day } = rows[0]!;
-  const account: Account = { merchantNo, currency };
   const near = rows.map(dayFigures);
-  const { begun_revision, content_hash } = rows.find((row) => row.day === day)!;
+  const { begun_revision, version } = rows.find((row) => row.day === day)!;
   return {
-    account,
+    account: { merchantNo, currency },
     day,
     isBegun: begun_revision !== null,
-    contentHash: content_hash,
+    version,
     own: near.find((row) => row.day === day)!,
     before: near.find((row) => row.day < day),
     after: near.find((row) => row.day > day),
@@ -208,7 +183,7 @@ function dueAccountDay(rows: readonly DueRow[]): DueAccountDay {
 
 export async function countDueDays(db: Db, filter: DayFilter): Promise<number> {
   const { count } = await rowOf(db)<{ count: number }>`
-    SELECT count(*) AS count FROM (SELECT DISTINCT merchant_no, day FROM account_day WHERE is_due AND ${ofDays(filter)}) AS days`;
+    SELECT count(*) AS count FROM (SELECT DISTINCT merchant_no, day FROM account_day WHERE ${IS_DUE} AND ${ofDays(filter)}) AS days`;
   return count;
 }
 
@@ -218,7 +193,7 @@ export async function dueAccountDays(
   filter: DayFilter,
 ): Promise<{ readonly account: Account; readonly figures: DayFigures }[]> {
   const rows = await rowsOf(db)<AccountDayRow>`
-    SELECT * FROM account_day WHERE is_due AND ${ofDays(filter)} ORDER BY currency, day`;
+    SELECT * FROM account_day WHERE ${IS_DUE} AND ${ofDays(filter)} ORDER BY currency, day`;
   return rows.map((row) => ({
     account: { merchantNo: row.merchant_no, currency: row.currency },
     figures: dayFigures(row),
@@ -234,12 +209,5 @@ export const statementsOfDueDays = (db: Db, accounts: AccountFilter, toDay: Busi
       WHERE merchant_no = d.merchant_no AND currency = d.currency AND day = d.day
       ORDER BY revision DESC LIMIT 1
     ) AS s
-    WHERE ${ofAccounts(accounts, 'd')} AND d.is_due AND d.day <= ${toDay}
+    WHERE ${ofAccounts(accounts, 'd')} AND d.version <> d.published_version AND d.day <= ${toDay}
     ORDER BY s.currency, s.day`;
-
-/** Locks the merchant's account days of that day, so that no one else changes them until the transaction ends. */
-export async function lockAccountDays(trx: Trx, merchantNo: string, day: BusinessDay): Promise<void> {
-  await sql`
-    SELECT currency FROM account_day WHERE merchant_no = ${merchantNo} AND day = ${day}
-    ORDER BY currency FOR UPDATE`.execute(trx);
-}

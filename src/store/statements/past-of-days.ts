@@ -1,25 +1,20 @@
-/** Reads what is published and proven of a merchant's days, for many days in one statement; for a night with what is due and its entries. */
+/** Reads what is published and proven of a merchant's days, a plain query for each part, and the entries of small days. */
+import { sql } from 'kysely';
 import { IS_SILENT } from '../silent-accounts.ts';
-import { sql, type RawBuilder } from 'kysely';
 import { dayWindow } from '../../ledger/business-day.ts';
 import type { BusinessDay, Window, LedgerEntry } from '../../ledger/entry.ts';
 import { EVERY_CURRENCY } from '../account-filter.ts';
 import { provenSpans, type ReadSpan, type Span } from '../certificates.ts';
-import { arrayLiteral, type Db, rowsOf, type ValueOrSql } from '../engine/database.ts';
-import { ASKED_MERCHANT, sharedRead } from '../engine/shared-statement.ts';
+import { arrayLiteral, type Db, rowsOf } from '../engine/database.ts';
 import { ENTRY } from '../entries.ts';
 import {
-  publishedAccounts,
-  rowFrom,
-  statementJson,
-  SUMMARY_COLUMNS,
+  currenciesOf,
+  statementsOfDays,
   type CertificateRow,
   type StatementRow,
   type SummaryRow,
 } from './statements.ts';
-import { MANIFEST_COLUMNS, STORED_COLUMNS, type ManifestRow, type StoredRow } from './stored-files.ts';
-import { DAY_LISTS, DAYS_ASKED, type DayAsked, type DayFilter } from '../account-days.ts';
-import { batchOf, dueWithNear, type DueBatch, type DueRow, type AccountOnDay } from './due-days.ts';
+import { filesOfDays, type ManifestRow, type StoredRow } from './stored-files.ts';
 
 export interface PastOfDay {
   readonly day: BusinessDay;
@@ -55,8 +50,8 @@ export interface ChainedManifest extends NamedManifest {
   readonly place: number;
 }
 
-const askedOf = (days: readonly BusinessDay[], zone: string): DayAsked[] =>
-  days.map((day) => ({ day, window: dayWindow(day, zone) }));
+/** A row about one of the days asked for. */
+type Of<Row> = Row & { readonly of_day: BusinessDay };
 
 interface UnreadableCount {
   readonly currency: string | null;
@@ -64,22 +59,7 @@ interface UnreadableCount {
   readonly isOpen: boolean;
 }
 
-interface PastRow {
-  readonly day: BusinessDay;
-  readonly statements: StatementRow[] | null;
-  readonly previous: StatementRow[] | null;
-  readonly later: Readonly<Record<string, BusinessDay>> | null;
-  readonly summaries: SummaryRow[] | null;
-  readonly manifest: ManifestRow | null;
-  readonly stored: StoredRow | null;
-  readonly stored_signature: StoredRow | null;
-  readonly last_in_chain: ChainedManifest | null;
-  readonly readings: (ReadSpan & CertificateRow)[] | null;
-  readonly absent: (Span & { readonly currency: string })[] | null;
-  readonly unreadable: UnreadableCount[] | null;
-}
-
-/** By day. Each part is found by an index, whatever is stored of other days. */
+/** By day. Each query goes along an index, whatever is stored of other days. */
 export async function pastOfDays(
   db: Db,
   merchantNo: string,
@@ -87,126 +67,122 @@ export async function pastOfDays(
   zone: string,
 ): Promise<ReadonlyMap<BusinessDay, PastOfDay>> {
   if (days.length === 0) return new Map();
-  const asked = askedOf(days, zone);
-  const rows = await rowsOf(db)<PastRow>`
-    WITH RECURSIVE ${publishedAccounts(merchantNo)}, part AS (${daysAsked(asked)})
-    ${pastOfPart(merchantNo)}`;
-  return pastsByDay(rows, asked);
-}
-
-/** Rows `(day, begin_ms, end_ms)`. */
-const daysAsked = (days: readonly DayAsked[]): RawBuilder<unknown> => sql`
-      SELECT * FROM unnest(
-        ${arrayLiteral(days.map(({ day }) => day))}::date[],
-        ${arrayLiteral(days.map(({ window }) => window.beginMs))}::bigint[],
-        ${arrayLiteral(days.map(({ window }) => window.endMs))}::bigint[]
-      ) AS part (day, begin_ms, end_ms)`;
-
-/** A row for each day of `part`, which are rows as those of `daysAsked`; with `publishedAccounts` as `account`. */
-function pastOfPart(merchantNo: ValueOrSql): RawBuilder<PastRow> {
-  return sql<PastRow>`
-    SELECT part.day,
-      (SELECT jsonb_agg(own.row ORDER BY account.currency, own.revision)
-       FROM account CROSS JOIN LATERAL (
-         SELECT revision, ${statementJson('s')} AS row FROM statement s
-         WHERE merchant_no = ${merchantNo} AND currency = account.currency AND day = part.day OFFSET 0
-       ) AS own) AS statements,
-      (SELECT jsonb_agg(before.row)
-       FROM account CROSS JOIN LATERAL (
-         SELECT ${statementJson('s')} AS row FROM statement s
-         WHERE merchant_no = ${merchantNo} AND currency = account.currency AND day < part.day
-         ORDER BY day DESC, revision DESC LIMIT 1
-       ) AS before) AS previous,
-      (SELECT jsonb_object_agg(account.currency, after.day)
-       FROM account CROSS JOIN LATERAL (
-         SELECT day FROM statement
-         WHERE merchant_no = ${merchantNo} AND currency = account.currency AND day > part.day
-         ORDER BY day LIMIT 1
-       ) AS after) AS later,
-      (SELECT jsonb_agg(to_jsonb(s) ORDER BY revision) FROM (
-         SELECT ${SUMMARY_COLUMNS} FROM artifact WHERE ${ofDay(merchantNo)} AND kind = 'summary'
-       ) AS s) AS summaries,
-      (SELECT to_jsonb(m) FROM (
-         SELECT ${MANIFEST_COLUMNS} FROM artifact WHERE ${ofDay(merchantNo)} AND kind = 'manifest'
-       ) AS m) AS manifest,
-      ${storedOf(merchantNo, '/manifest.json')} AS stored,
-      ${storedOf(merchantNo, '/manifest.json.minisig')} AS stored_signature,
-      ${lastInChain(merchantNo)} AS last_in_chain,
-      (SELECT jsonb_agg(to_jsonb(w) ORDER BY begin_ms, end_ms, currency) FROM sync_window w
-       WHERE merchant_no = ${merchantNo} AND begin_ms <= part.end_ms AND end_ms >= part.begin_ms) AS readings,
-      (SELECT jsonb_agg(DISTINCT jsonb_build_object('currency', currency, 'begin_ms', begin_ms, 'end_ms', end_ms))
-       FROM (
-         SELECT currency, begin_ms, end_ms FROM absent_entry WHERE merchant_no = ${merchantNo}
-         UNION ALL SELECT currency, begin_ms, end_ms FROM silent_account WHERE merchant_no = ${merchantNo} AND ${IS_SILENT}
-       ) AS open
-       WHERE begin_ms <= part.end_ms AND end_ms >= part.begin_ms) AS absent,
-      (SELECT jsonb_agg(jsonb_build_object(
-         'currency', q.currency, 'count', occurrences, 'isOpen', acknowledged_at IS NULL))
-       FROM quarantined_entry q
-       WHERE merchant_no = ${merchantNo} AND released_at IS NULL
-         AND span && int8range(part.begin_ms, part.end_ms, '[]')) AS unreadable
-    FROM part`;
-}
-
-const ofDay = (merchantNo: ValueOrSql): RawBuilder<boolean> =>
-  sql`merchant_no = ${merchantNo} AND day = part.day`;
-
-/** What was last read back of the file of that name, whatever the merchant's folder is called. */
-const storedOf = (merchantNo: ValueOrSql, name: string): RawBuilder<unknown> => sql`
-      (SELECT to_jsonb(o) FROM (
-         SELECT ${STORED_COLUMNS} FROM artifact
-         WHERE ${ofDay(merchantNo)} AND stored_sha256 IS NOT NULL AND right(object_key, ${sql.lit(name.length)}) = ${sql.lit(name)}
-       ) AS o)`;
-
-const lastInChain = (merchantNo: ValueOrSql): RawBuilder<unknown> => sql`
-      (SELECT jsonb_build_object('day', day, 'revision', revision, 'sha256', sha256, 'place', place)
-       FROM artifact WHERE merchant_no = ${merchantNo} AND place IS NOT NULL
-       ORDER BY place DESC LIMIT 1)`;
-
-function pastsByDay(
-  rows: readonly PastRow[],
-  days: readonly DayAsked[],
-): ReadonlyMap<BusinessDay, PastOfDay> {
-  const windows = new Map(days.map(({ day, window }) => [day, window]));
-  return new Map(rows.map((row) => [row.day, pastOfDay(row, windows.get(row.day)!)]));
-}
-
-function pastOfDay(row: PastRow, window: Window): PastOfDay {
-  const readings = row.readings ?? [];
-  const previous = (row.previous ?? []).map(rowFrom);
-  return {
-    day: row.day,
-    statements: (row.statements ?? []).map(rowFrom),
-    summaries: (row.summaries ?? []).map(rowFrom),
-    manifest: row.manifest ?? undefined,
-    storedManifest: row.stored ?? undefined,
-    storedSignature: row.stored_signature ?? undefined,
-    lastInChain: row.last_in_chain,
-    previous: new Map(previous.map((statement) => [statement.currency, statement])),
-    later: new Map(Object.entries(row.later ?? {})),
-    certificates: readings
-      .filter(({ certified_at }) => (certified_at as Date | null) !== null)
-      .map((reading) => ({ ...reading, certified_at: new Date(reading.certified_at) })),
-    proven: (currency) =>
-      provenSpans(
-        readings.filter((reading) => [EVERY_CURRENCY, currency].includes(reading.currency)),
-        (row.absent ?? []).filter((one) => one.currency === currency),
-        window,
-        currency,
-      ),
-    unreadable: (currency) => countIn(row.unreadable, currency),
-    unreadableOpen: (currency) =>
-      countIn(
-        row.unreadable?.filter(({ isOpen }) => isOpen),
-        currency,
-      ),
+  const windows = new Map(days.map((day) => [day, dayWindow(day, zone)]));
+  const currencies = await currenciesOf(db, merchantNo);
+  const statements = Map.groupBy(await statementsOfDays(db, merchantNo, currencies, days), ({ day }) => day);
+  const files = await filesOfDays(db, merchantNo, days);
+  const last = (await lastInChain(db, merchantNo)) ?? null;
+  const previous = byDay(await previousStatements(db, merchantNo, currencies, days));
+  const later = byDay(await laterDays(db, merchantNo, currencies, days));
+  const readings = byDay(await readingsOf(db, merchantNo, windows));
+  const absent = byDay(await absentOf(db, merchantNo, windows));
+  const unreadable = byDay(await unreadableOf(db, merchantNo, windows));
+  const pastOf = (day: BusinessDay): PastOfDay => {
+    const read = readings.get(day) ?? [];
+    const count = (rows: readonly UnreadableCount[] | undefined, currency: string): number =>
+      (rows ?? [])
+        .filter((one) => one.currency === null || one.currency === currency)
+        .reduce((total, one) => total + one.count, 0);
+    return {
+      day,
+      statements: statements.get(day) ?? [],
+      ...{ summaries: [], manifest: undefined, storedManifest: undefined, storedSignature: undefined },
+      ...files.get(day),
+      lastInChain: last,
+      previous: new Map((previous.get(day) ?? []).map((statement) => [statement.currency, statement])),
+      later: new Map((later.get(day) ?? []).map((one) => [one.currency, one.day])),
+      certificates: read.filter(({ certified_at }) => (certified_at as Date | null) !== null),
+      proven: (currency) =>
+        provenSpans(
+          read.filter((reading) => [EVERY_CURRENCY, currency].includes(reading.currency)),
+          (absent.get(day) ?? []).filter((one) => one.currency === currency),
+          windows.get(day)!,
+          currency,
+        ),
+      unreadable: (currency) => count(unreadable.get(day), currency),
+      unreadableOpen: (currency) =>
+        count(
+          unreadable.get(day)?.filter(({ isOpen }) => isOpen),
+          currency,
+        ),
+    };
   };
+  return new Map(days.map((day) => [day, pastOf(day)]));
 }
 
-const countIn = (unreadable: readonly UnreadableCount[] | null | undefined, currency: string): number =>
-  (unreadable ?? [])
-    .filter((one) => one.currency === null || one.currency === currency)
-    .reduce((total, { count }) => total + count, 0);
+const byDay = <Row>(rows: readonly Of<Row>[]): Map<BusinessDay, Of<Row>[]> =>
+  Map.groupBy(rows, ({ of_day }) => of_day);
+
+/** Rows `asked (of_day, currency)`: each day of each account. */
+const accountsOnDays = (currencies: readonly string[], days: readonly BusinessDay[]) => sql`(
+  SELECT of_day, asked.currency FROM unnest(${arrayLiteral(days)}::date[]) AS day (of_day),
+    unnest(${arrayLiteral(currencies)}::text[]) AS asked (currency)
+) AS asked`;
+
+const previousStatements = (
+  db: Db,
+  merchantNo: string,
+  currencies: readonly string[],
+  days: readonly BusinessDay[],
+) => rowsOf(db)<Of<StatementRow>>`
+  SELECT asked.of_day, before.* FROM ${accountsOnDays(currencies, days)} CROSS JOIN LATERAL (
+    SELECT * FROM statement
+    WHERE merchant_no = ${merchantNo} AND currency = asked.currency AND day < asked.of_day
+    ORDER BY day DESC, revision DESC LIMIT 1
+  ) AS before`;
+
+const laterDays = (
+  db: Db,
+  merchantNo: string,
+  currencies: readonly string[],
+  days: readonly BusinessDay[],
+) => rowsOf(db)<Of<{ readonly currency: string; readonly day: BusinessDay }>>`
+  SELECT asked.of_day, asked.currency, later.day FROM ${accountsOnDays(currencies, days)} CROSS JOIN LATERAL (
+    SELECT day FROM statement
+    WHERE merchant_no = ${merchantNo} AND currency = asked.currency AND day > asked.of_day
+    ORDER BY day LIMIT 1
+  ) AS later`;
+
+const lastInChain = (db: Db, merchantNo: string): Promise<ChainedManifest | undefined> =>
+  db
+    .selectFrom('artifact')
+    .select(['day', 'sha256'])
+    .select([sql<number>`revision`.as('revision'), sql<number>`place`.as('place')])
+    .where('merchant_no', '=', merchantNo)
+    .where('place', 'is not', null)
+    .orderBy('place', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+
+type Windows = ReadonlyMap<BusinessDay, Window>;
+
+/** Rows `asked (of_day, day_begin, day_end)`. */
+const windowsAsked = (windows: Windows) => sql`unnest(
+  ${arrayLiteral([...windows.keys()])}::date[],
+  ${arrayLiteral([...windows.values()].map(({ beginMs }) => beginMs))}::bigint[],
+  ${arrayLiteral([...windows.values()].map(({ endMs }) => endMs))}::bigint[]
+) AS asked (of_day, day_begin, day_end)`;
+
+const readingsOf = (db: Db, merchantNo: string, windows: Windows) => rowsOf(db)<
+  Of<ReadSpan & CertificateRow>
+>`
+  SELECT asked.of_day, own.* FROM ${windowsAsked(windows)} JOIN sync_window AS own
+    ON own.merchant_no = ${merchantNo} AND own.begin_ms <= day_end AND own.end_ms >= day_begin
+  ORDER BY own.begin_ms, own.end_ms, own.currency`;
+
+const absentOf = (db: Db, merchantNo: string, windows: Windows) => rowsOf(db)<
+  Of<Span & { readonly currency: string }>
+>`
+  SELECT DISTINCT asked.of_day, open.* FROM ${windowsAsked(windows)} JOIN (
+    SELECT currency, begin_ms, end_ms FROM absent_entry WHERE merchant_no = ${merchantNo}
+    UNION ALL
+    SELECT currency, begin_ms, end_ms FROM silent_account WHERE merchant_no = ${merchantNo} AND ${IS_SILENT}
+  ) AS open ON open.begin_ms <= day_end AND open.end_ms >= day_begin`;
+
+const unreadableOf = (db: Db, merchantNo: string, windows: Windows) => rowsOf(db)<Of<UnreadableCount>>`
+  SELECT asked.of_day, own.currency, own.occurrences AS count, own.acknowledged_at IS NULL AS "isOpen"
+  FROM ${windowsAsked(windows)} JOIN quarantined_entry AS own
+    ON own.merchant_no = ${merchantNo} AND own.released_at IS NULL AND own.span && int8range(day_begin, day_end, '[]')`;
 
 interface DayOfAccount {
   readonly currency: string;
@@ -238,100 +214,3 @@ export async function entriesOfDays(
   for (const { nth, ...entry } of rows) found[nth - 1]!.push(entry);
   return found;
 }
-
-/** Most entries that come with the due days; those of further days are read in portions. */
-const ENTRIES_MAX = 1_000;
-
-export interface FirstDue {
-  readonly changed: readonly AccountOnDay[];
-  readonly batch: DueBatch | null;
-  /** Of the due days among those asked for. */
-  readonly past: ReadonlyMap<BusinessDay, PastOfDay>;
-  /** Of the first of these days, as far as they are few; as `readAccount` hands them out. */
-  readonly entries: readonly EntriesOfDay[];
-}
-
-export interface EntriesOfDay {
-  readonly currency: string;
-  readonly day: BusinessDay;
-  readonly entries: readonly LedgerEntry[];
-}
-
-/** Amounts as text, as JSON numbers would lose digits. */
-const dueRowJson: RawBuilder<unknown> = sql`to_jsonb(due_row) || jsonb_build_object(
-  'opening', opening::text, 'credit_total', credit_total::text, 'debit_total', debit_total::text,
-  'closing', closing::text)`;
-
-interface DueAsked extends Pick<DayFilter, 'fromDay' | 'toDay'> {
-  readonly merchantNo: string;
-  readonly days: readonly DayAsked[];
-}
-
-const readFirstDue = sharedRead<DueAsked, FoundRow>(
-  {
-    from_day: ['date', ({ fromDay }) => fromDay ?? '-infinity'],
-    to_day: ['date', ({ toDay }) => toDay ?? 'infinity'],
-    ...DAY_LISTS,
-  },
-  sql`
-    WITH RECURSIVE ${publishedAccounts(ASKED_MERCHANT)},
-    ${dueWithNear(sql`is_due AND merchant_no = ${ASKED_MERCHANT} AND day BETWEEN asked.from_day AND asked.to_day`)},
-    part AS MATERIALIZED (
-      SELECT * FROM ${DAYS_ASKED}
-      WHERE day IN (SELECT day FROM due)
-    ),
-    few AS MATERIALIZED (
-      SELECT currency, day, begin_ms, end_ms
-      FROM (SELECT *, sum(entries) OVER (ORDER BY day, currency) AS total FROM due) AS summed JOIN part USING (day)
-      WHERE total <= ${sql.lit(ENTRIES_MAX)}
-    )
-    SELECT
-      (SELECT json_agg(json_build_object('currency', currency, 'day', day)) FROM (
-         SELECT currency, min(day) AS day FROM changed_day WHERE merchant_no = ${ASKED_MERCHANT} GROUP BY currency
-       ) AS first) AS changed,
-      (SELECT json_agg(${dueRowJson} ORDER BY due_day, currency, day) FROM due_row) AS due,
-      (SELECT json_agg(to_json(past)) FROM (${pastOfPart(ASKED_MERCHANT)}) AS past) AS past,
-      (SELECT json_agg(json_build_array(few.currency, few.day, own.entries)) FROM few CROSS JOIN LATERAL (
-         SELECT json_agg(json_build_array(batch_no, transaction_type, credit::text, debit::text, balance::text,
-           booked_at::text, booked_ms) ORDER BY booked_ms, batch_no) AS entries
-         FROM ledger_entry
-         WHERE merchant_no = ${ASKED_MERCHANT} AND currency = few.currency AND vanished_at IS NULL
-           AND booked_ms BETWEEN few.begin_ms AND few.end_ms
-       ) AS own) AS entries`,
-);
-
-/** What is due of one merchant; `days` are those whose past is read as well. One statement. */
-export async function firstDueOf(
-  db: Db,
-  merchantNo: string,
-  within: Pick<DayFilter, 'fromDay' | 'toDay'>,
-  { days, zone }: { readonly days: readonly BusinessDay[]; readonly zone: string },
-): Promise<FirstDue> {
-  const asked = askedOf(days, zone);
-  const [found] = await readFirstDue(db, { ...within, merchantNo, days: asked });
-  const { changed, due, past, entries } = found!;
-  return {
-    changed: (changed ?? []).map(({ currency, day }) => ({ account: { merchantNo, currency }, day })),
-    batch: batchOf(due ?? []),
-    past: pastsByDay(past ?? [], asked),
-    entries: (entries ?? []).map(([currency, day, cells]) => ({
-      currency,
-      day,
-      entries: (cells ?? []).map((entry) => entryOf(currency, entry)),
-    })),
-  };
-}
-
-interface FoundRow {
-  readonly changed: readonly { readonly currency: string; readonly day: BusinessDay }[] | null;
-  readonly due: DueRow[] | null;
-  readonly past: PastRow[] | null;
-  readonly entries: readonly (readonly [string, BusinessDay, readonly EntryCells[] | null])[] | null;
-}
-
-type EntryCells = readonly [string, string, string | null, string | null, string, string, number];
-
-const entryOf = (
-  currency: string,
-  [batchNo, transactionType, credit, debit, balance, bookedAt, bookedMs]: EntryCells,
-): LedgerEntry => ({ batchNo, currency, transactionType, credit, debit, balance, bookedAt, bookedMs });

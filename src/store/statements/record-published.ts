@@ -1,11 +1,10 @@
-/** Stores what was published of many days: few statements for all of them. */
-import { sql, type RawBuilder } from 'kysely';
+/** Stores what was published of a merchant's days, and settles account days that are published as they are. */
+import { sql } from 'kysely';
 import type { BusinessDay } from '../../ledger/entry.ts';
 import { arrayLiteral, type Db, type Trx, rowsOf } from '../engine/database.ts';
-import { HELD_ALREADY, heldMerchants, type Lease } from '../engine/lease.ts';
-import type { DB } from '../engine/schema.ts';
-import { sharedWrite, writeTransaction } from '../engine/write-transaction.ts';
-import { ACCOUNT_ON_DAY, type AccountOnDay } from './due-days.ts';
+import type { Lease } from '../engine/lease.ts';
+import { writeTransaction } from '../engine/write-transaction.ts';
+import type { AccountOnDay } from './due-days.ts';
 import { type StatementRow, type SummaryRow, sameContent } from './statements.ts';
 import type { ManifestRow, StoredRow } from './stored-files.ts';
 import { ofMerchants } from '../account-filter.ts';
@@ -15,125 +14,131 @@ export interface NewRows {
   readonly statements?: readonly StatementRow[];
   readonly summaries?: readonly SummaryRow[];
   /** Those of the statements that a run has to report, in addition to first ones of closed months. First ones among them are noted as late. */
-  readonly unreported?: readonly Pick<StatementRow, 'merchant_no' | 'currency' | 'day' | 'revision'>[];
+  readonly unreported?: readonly Pick<StatementRow, 'currency' | 'day' | 'revision'>[];
   readonly stored?: readonly StoredRow[];
   /** Manifests as they should be. Stored before the objects are written, so that a run which takes over knows of them. */
   readonly manifests?: readonly ManifestRow[];
 }
 
-/** Of one merchant. The account's next published day becomes due, as its manifest names the statement before it. Returns these days, as they were before. */
-export async function recordPublished(trx: Trx, merchantNo: string, rows: NewRows): Promise<AccountOnDay[]> {
-  return (await kept([{ merchantNo, rows }], HELD_ALREADY).execute(trx)).rows[0]!.next;
+/** An account day that became due as its manifest names the statement before it. */
+export interface RaisedDay extends AccountOnDay {
+  /** After it was raised. */
+  readonly version: number;
 }
 
-/** The same in one statement, which asks for the lease itself. Throws `LeaseLost`, or `StoreUnreachable` once the retries are used up. */
-export const recordUnderLease = (
-  db: Db,
-  lease: Lease,
+/** Of one merchant. The account's next published day becomes due, unless its manifest is among these. Returns these days. */
+export async function recordPublished(
+  trx: Trx,
   merchantNo: string,
-  rows: NewRows,
-): Promise<AccountOnDay[]> => record(db, lease, { merchantNo, rows });
-
-interface ToRecord {
-  readonly merchantNo: string;
-  readonly rows: NewRows;
+  { statements = [], summaries = [], unreported = [], stored = [], manifests = [] }: NewRows,
+): Promise<RaisedDay[]> {
+  await keepExpected(trx, summaries, manifests);
+  await recordStored(trx, stored);
+  if (statements.length === 0) return [];
+  await trx.insertInto('statement').values(statements).execute();
+  await recordEvents(trx, merchantNo, statements, unreported);
+  const newest = newestOf(statements);
+  await setRevisions(trx, merchantNo, newest);
+  return raiseNext(trx, merchantNo, newest, new Set(manifests.map(({ day }) => day)));
 }
 
-const record = sharedWrite<ToRecord, AccountOnDay[]>(async (db, asks, held) => {
-  const { rows } = await kept(asks, held).execute(db);
-  const answers = asks.map((): AccountOnDay[] | null => null);
-  for (const { nth, next } of rows) answers[nth - 1] = next;
-  return answers;
-});
+type Revision = Pick<StatementRow, 'currency' | 'day' | 'revision'>;
 
-/** A row for each of `held`; of the others nothing is stored. */
-interface KeptRow {
-  readonly nth: number;
-  readonly next: AccountOnDay[];
+const nameOf = ({ currency, day, revision }: Revision): string => `${currency} ${day} r${revision}`;
+
+function newestOf(statements: readonly Revision[]): Revision[] {
+  const newest = new Map<string, Revision>();
+  for (const one of statements.toSorted((a, b) => a.revision - b.revision))
+    newest.set(`${one.currency} ${one.day}`, one);
+  return [...newest.values()];
 }
 
-/** Events of the new statements that a run is to report, and of first ones whose month was closed without them. */
-const EVENTS_KEPT = sql`
-  INSERT INTO event (kind, merchant_no, subject, at, data, run_id)
-  SELECT 'revision', merchant_no, currency || ' ' || day || ' r' || revision, published_at,
-    jsonb_strip_nulls(jsonb_build_object(
-      'currency', currency, 'day', day, 'revision', revision, 'afterClose', after_close
-    )), run_id
-  FROM (
-    SELECT *, CASE WHEN revision = 1 THEN coalesce((
-      SELECT closed.reopened_event_id IS NULL FROM month_close AS closed
-      WHERE closed.merchant_no = new_statement.merchant_no
-        AND closed.month = date_trunc('month', new_statement.day)::date
-      ORDER BY number DESC LIMIT 1
-    ), false) END AS after_close FROM new_statement
-  ) AS new
-  WHERE after_close OR (merchant_no, currency, day, revision) IN (SELECT * FROM new_unreported)
-  ON CONFLICT DO NOTHING`;
+/** Events of the statements that a run is to report, and of first ones whose month was closed without them. */
+async function recordEvents(
+  trx: Trx,
+  merchantNo: string,
+  statements: readonly StatementRow[],
+  unreported: readonly Revision[],
+): Promise<void> {
+  const closed = await closedMonths(trx, merchantNo);
+  const reported = new Set(unreported.map(nameOf));
+  const events = statements.flatMap((row) => {
+    const { currency, day, revision } = row;
+    const afterClose = revision === 1 ? closed.has(day.slice(0, 7)) : undefined;
+    if (afterClose !== true && !reported.has(nameOf(row))) return [];
+    const data = JSON.stringify({ currency, day, revision, afterClose });
+    const subject = nameOf(row);
+    return {
+      ...{ kind: 'revision', merchant_no: merchantNo, subject, data },
+      at: row.published_at,
+      run_id: row.run_id,
+    };
+  });
+  if (events.length === 0) return;
+  await trx
+    .insertInto('event')
+    .values(events)
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}
 
-/**
- * May be sent again if the answer to it was lost: a row that is there already, with the same content, stays. With another
- * content, the hash becomes null, which the table refuses. The merchants are named once more where account days are found
- * up, so that the planner expects few rows and goes by the key.
- */
-function kept(asks: readonly ToRecord[], held: RawBuilder<unknown>): RawBuilder<KeptRow> {
-  const all = <Row>(rowsIn: (rows: NewRows) => readonly Row[] | undefined): Row[] =>
-    asks.flatMap(({ rows }) => rowsIn(rows) ?? []);
-  const files = {
-    summaries: all((rows) => rows.summaries),
-    stored: all((rows) => rows.stored),
-    manifests: all((rows) => rows.manifests),
-  };
-  return sql<KeptRow>`
-    WITH held AS MATERIALIZED ${heldMerchants(asks, held)},
-    new_statement AS MATERIALIZED (
-      SELECT new.* FROM held JOIN ${recordsOf(
-        'statement',
-        all((rows) => rows.statements),
-      )} AS new USING (merchant_no)
-    ),
-    kept_statement AS (
-      INSERT INTO statement AS known SELECT * FROM new_statement
-      ON CONFLICT (merchant_no, currency, day, revision) DO UPDATE SET sha256 = CASE
-        WHEN (known.object_key, known.sha256, known.published_at, known.run_id)
-          IS NOT DISTINCT FROM (excluded.object_key, excluded.sha256, excluded.published_at, excluded.run_id)
-        THEN known.sha256 END
-    ),
-    new_unreported AS MATERIALIZED (
-      SELECT new.merchant_no, new.currency, new.day, new.revision FROM held JOIN ${recordsOf(
-        'statement',
-        all((rows) => rows.unreported),
-      )} AS new USING (merchant_no)
-    ),
-    kept_event AS (${EVENTS_KEPT}),
-    kept_artifact AS (${artifactsKept(files, sql`held JOIN`, sql`USING (merchant_no)`)}),
-    own AS (
-      SELECT merchant_no, currency, day, max(revision) AS revision FROM new_statement
-      GROUP BY merchant_no, currency, day
-    ),
-    next AS MATERIALIZED (
-      SELECT DISTINCT own.merchant_no, own.currency, later.day FROM own CROSS JOIN LATERAL (
-        SELECT day FROM statement
-        WHERE merchant_no = own.merchant_no AND currency = own.currency AND day > own.day
-        ORDER BY day LIMIT 1
-      ) AS later
-    ),
-    touched AS (
-      SELECT merchant_no, currency, day, max(revision) AS revision, bool_or(is_next) AS is_next
-      FROM (SELECT *, false AS is_next FROM own UNION ALL SELECT *, NULL, true FROM next) AS one
-      GROUP BY merchant_no, currency, day
-    ),
-    marked AS (
-      UPDATE account_day AS marked SET
-        revision = coalesce(touched.revision, marked.revision),
-        begun_revision = CASE WHEN touched.revision IS NULL THEN marked.begun_revision END,
-        publish_due = marked.publish_due OR touched.is_next
-      FROM touched
-      WHERE touched.merchant_no = ANY (${arrayLiteral(asks.map(({ merchantNo }) => merchantNo))}::text[])
-        AND (marked.merchant_no, marked.currency, marked.day) = (touched.merchant_no, touched.currency, touched.day)
-    )
-    SELECT nth::int AS nth, coalesce((
-      SELECT jsonb_agg(${ACCOUNT_ON_DAY}) FROM next WHERE next.merchant_no = held.merchant_no
-    ), '[]') AS next FROM held`;
+/** As YYYY-MM, less those that were reopened. */
+async function closedMonths(trx: Trx, merchantNo: string): Promise<ReadonlySet<string>> {
+  const closes = await trx
+    .selectFrom('month_close')
+    .select(['month', 'reopened_event_id'])
+    .distinctOn('month')
+    .where('merchant_no', '=', merchantNo)
+    .orderBy('month')
+    .orderBy('number', 'desc')
+    .execute();
+  return new Set(closes.flatMap((one) => (one.reopened_event_id === null ? one.month.slice(0, 7) : [])));
+}
+
+async function setRevisions(trx: Trx, merchantNo: string, newest: readonly Revision[]): Promise<void> {
+  await sql`
+    UPDATE account_day SET revision = one.revision, begun_revision = NULL
+    FROM unnest(
+      ${arrayLiteral(newest.map(({ currency }) => currency))}::text[],
+      ${arrayLiteral(newest.map(({ day }) => day))}::date[],
+      ${arrayLiteral(newest.map(({ revision }) => revision))}::int[]
+    ) AS one (currency, day, revision)
+    WHERE merchant_no = ${merchantNo} AND account_day.currency = one.currency AND account_day.day = one.day`.execute(
+    trx,
+  );
+}
+
+async function raiseNext(
+  trx: Trx,
+  merchantNo: string,
+  published: readonly Revision[],
+  written: ReadonlySet<BusinessDay>,
+): Promise<RaisedDay[]> {
+  const found = await rowsOf(trx)<{ currency: string; day: BusinessDay }>`
+    SELECT DISTINCT one.currency, later.day FROM unnest(
+      ${arrayLiteral(published.map(({ currency }) => currency))}::text[],
+      ${arrayLiteral(published.map(({ day }) => day))}::date[]
+    ) AS one (currency, day) CROSS JOIN LATERAL (
+      SELECT day FROM statement
+      WHERE merchant_no = ${merchantNo} AND currency = one.currency AND day > one.day
+      ORDER BY day LIMIT 1
+    ) AS later`;
+  const next = found.filter(({ day }) => !written.has(day));
+  if (next.length === 0) return [];
+  const raised = await rowsOf(trx)<{ currency: string; day: BusinessDay; version: number }>`
+    UPDATE account_day SET version = version + 1
+    FROM unnest(
+      ${arrayLiteral(next.map(({ currency }) => currency))}::text[],
+      ${arrayLiteral(next.map(({ day }) => day))}::date[]
+    ) AS one (currency, day)
+    WHERE merchant_no = ${merchantNo} AND account_day.currency = one.currency AND account_day.day = one.day
+    RETURNING account_day.currency, account_day.day, account_day.version`;
+  const versions = new Map(raised.map(({ currency, day, version }) => [`${currency} ${day}`, version]));
+  return next.map(({ currency, day }) => ({
+    ...{ account: { merchantNo, currency }, day },
+    // An adopted day has no figures yet, and so no version.
+    version: versions.get(`${currency} ${day}`) ?? 0,
+  }));
 }
 
 /** Should the run end before the row of this file is stored, the next one publishes it. Throws `LeaseLost` or `StoreUnreachable`. */
@@ -154,94 +159,99 @@ export async function recordBegun(
   );
 }
 
-/** An account's day that is published as it was read. */
+/** An account's day that is published as it was when it had this version. */
 export interface SettledDay extends AccountOnDay {
-  readonly contentHash: number;
+  readonly version: number;
 }
 
-/** Stores what was read back, and marks account days as not due any more: they are published as they are. */
+/** Stores what was read back, and which version of each account day is published. A day that was changed since stays due. */
 export async function recordSettled(
   trx: Trx,
   stored: readonly StoredRow[],
   settled: readonly SettledDay[],
 ): Promise<void> {
-  if (stored.length === 0 && settled.length === 0) return;
-  const merchants = arrayLiteral(settled.map(({ account }) => account.merchantNo));
-  // The revision is already set, unless the statement was adopted and the figures were made after that. The merchants are
-  // named twice, so that the planner expects few rows and goes by the key.
-  await sql`
-    WITH kept_artifact AS (${artifactsKept({ stored })})
-    UPDATE account_day AS settled SET publish_due = false, (revision, published_hash) = (
-      SELECT revision, CASE WHEN
-        (own.opening, own.credit_total, own.credit_count, own.debit_total, own.debit_count, own.closing) =
-        (settled.opening, settled.credit_total, settled.credit_count, settled.debit_total, settled.debit_count, settled.closing)
-        THEN one.content_hash END
-      FROM statement AS own
-      WHERE (own.merchant_no, own.currency, own.day) = (settled.merchant_no, settled.currency, settled.day)
-      ORDER BY revision DESC LIMIT 1
-    )
-    FROM unnest(
-      ${merchants}::text[],
-      ${arrayLiteral(settled.map(({ account }) => account.currency))}::text[],
-      ${arrayLiteral(settled.map(({ day }) => day))}::date[],
-      ${arrayLiteral(settled.map(({ contentHash }) => contentHash))}::bigint[]
-    ) AS one (merchant_no, currency, day, content_hash)
-    WHERE one.merchant_no = ANY (${merchants}::text[])
-      AND (settled.merchant_no, settled.currency, settled.day) = (one.merchant_no, one.currency, one.day)`.execute(
-    trx,
-  );
+  await recordStored(trx, stored);
+  for (const [merchantNo, own] of Map.groupBy(settled, ({ account }) => account.merchantNo))
+    // The revision is already set, unless the statement was adopted and the figures were made after that.
+    await sql`
+      UPDATE account_day AS settled SET published_version = one.version, revision = (
+        SELECT max(revision) FROM statement
+        WHERE merchant_no = ${merchantNo} AND currency = settled.currency AND day = settled.day
+      )
+      FROM unnest(
+        ${arrayLiteral(own.map(({ account }) => account.currency))}::text[],
+        ${arrayLiteral(own.map(({ day }) => day))}::date[],
+        ${arrayLiteral(own.map(({ version }) => version))}::int[]
+      ) AS one (currency, day, version)
+      WHERE settled.merchant_no = ${merchantNo} AND settled.currency = one.currency AND settled.day = one.day`.execute(
+      trx,
+    );
 }
 
+/** What was read back of files. What they must hold stays. */
 export async function recordStored(trx: Trx, rows: readonly StoredRow[]): Promise<void> {
-  if (rows.length > 0) await artifactsKept({ stored: rows }).execute(trx);
+  if (rows.length === 0) return;
+  const files = rows.map(({ merchant_no, day, object_key, sha256, byte_count, etag }) => ({
+    ...{ merchant_no, day, object_key, kind: 'file', sha256 },
+    ...{ stored_sha256: sha256, stored_bytes: byte_count, etag },
+  }));
+  await trx
+    .insertInto('artifact')
+    .values(lastOfEach(files))
+    .onConflict((conflict) =>
+      conflict.columns(['merchant_no', 'day', 'object_key']).doUpdateSet((eb) => ({
+        sha256: sql`CASE artifact.kind WHEN 'file' THEN excluded.sha256 ELSE artifact.sha256 END`,
+        stored_sha256: eb.ref('excluded.stored_sha256'),
+        stored_bytes: eb.ref('excluded.stored_bytes'),
+        etag: eb.ref('excluded.etag'),
+      })),
+    )
+    .execute();
 }
 
-/** What was read back of a file leaves alone what it must hold, and the other way round. */
-const artifactsKept = (
-  rows: Pick<NewRows, 'summaries' | 'manifests' | 'stored'>,
-  joined = sql``,
-  by = sql``,
-): RawBuilder<unknown> => sql`
-  INSERT INTO artifact AS known SELECT new.* FROM ${joined} ${recordsOf('artifact', artifactsOf(rows))} AS new ${by}
-  ON CONFLICT (merchant_no, day, object_key) DO UPDATE SET
-    kind = ${unlessFile('kind')}, revision = ${unlessFile('revision')}, byte_count = ${unlessFile('byte_count')},
-    published_at = ${unlessFile('published_at')}, epoch = ${unlessFile('epoch')}, place = ${unlessFile('place')},
-    signature = ${unlessFile('signature')}, content = ${unlessFile('content')},
-    sha256 = CASE
-      WHEN excluded.kind = 'file' AND known.kind <> 'file' THEN known.sha256
-      WHEN excluded.kind <> 'summary' OR known.kind = 'file' OR (known.revision, known.sha256, known.published_at)
-        = (excluded.revision, excluded.sha256, excluded.published_at)
-      THEN excluded.sha256 END,
-    stored_sha256 = coalesce(excluded.stored_sha256, known.stored_sha256),
-    stored_bytes = coalesce(excluded.stored_bytes, known.stored_bytes),
-    etag = CASE WHEN excluded.stored_sha256 IS NULL THEN known.etag ELSE excluded.etag END`;
-
-const unlessFile = (column: string): RawBuilder<unknown> =>
-  sql`CASE excluded.kind WHEN 'file' THEN ${sql.ref(`known.${column}`)} ELSE ${sql.ref(`excluded.${column}`)} END`;
-
-/** One row for each file, as a statement may write a row only once. */
-function artifactsOf({
-  summaries = [],
-  manifests = [],
-  stored = [],
-}: Pick<NewRows, 'summaries' | 'manifests' | 'stored'>): object[] {
-  const rows = new Map<string, object>();
-  const add = (row: Pick<StoredRow, 'merchant_no' | 'day' | 'object_key'>): void => {
-    const name = `${row.merchant_no} ${row.day} ${row.object_key}`;
-    rows.set(name, { ...rows.get(name), ...row });
-  };
-  for (const { merchant_no, day, object_key, sha256, byte_count, etag } of stored) {
-    const file = { merchant_no, day, object_key, kind: 'file', sha256 };
-    add({ ...file, ...{ stored_sha256: sha256, stored_bytes: byte_count, etag } });
-  }
-  for (const row of summaries) add({ ...row, ...{ kind: 'summary' } });
-  for (const row of manifests) add({ ...row, ...{ kind: 'manifest' } });
-  return [...rows.values()];
+/** What files must hold; a summary's revision never changes. What was read back of them stays. */
+async function keepExpected(
+  trx: Trx,
+  summaries: readonly SummaryRow[],
+  manifests: readonly ManifestRow[],
+): Promise<void> {
+  const nothing = { byte_count: null, published_at: null, epoch: null, place: null, signature: null };
+  const rows = [
+    ...summaries.map((row) => ({ ...nothing, ...row, kind: 'summary' })),
+    ...manifests.map((row) => ({ ...nothing, ...row, kind: 'manifest' })),
+  ];
+  if (rows.length === 0) return;
+  const kept = await trx
+    .insertInto('artifact')
+    .values(rows)
+    .onConflict((conflict) =>
+      conflict
+        .columns(['merchant_no', 'day', 'object_key'])
+        .doUpdateSet((eb) => ({
+          kind: eb.ref('excluded.kind'),
+          revision: eb.ref('excluded.revision'),
+          sha256: eb.ref('excluded.sha256'),
+          byte_count: eb.ref('excluded.byte_count'),
+          published_at: eb.ref('excluded.published_at'),
+          epoch: eb.ref('excluded.epoch'),
+          place: eb.ref('excluded.place'),
+          signature: eb.ref('excluded.signature'),
+          content: eb.ref('excluded.content'),
+        }))
+        .where(
+          sql<boolean>`'summary' NOT IN (artifact.kind, excluded.kind) OR artifact.kind = 'file' OR artifact.sha256 = excluded.sha256`,
+        ),
+    )
+    .returning('object_key')
+    .execute();
+  if (kept.length !== rows.length)
+    throw new Error(`another summary of that revision is stored: ${rows[0]!.object_key}`);
 }
 
-/** Rows of a table as one parameter: far cheaper than one for each value. */
-const recordsOf = (table: keyof DB, rows: readonly object[]): RawBuilder<unknown> =>
-  sql`json_populate_recordset(NULL::${sql.table(table)}, ${JSON.stringify(rows)}::json)`;
+/** A statement may write a row only once. */
+const lastOfEach = <Row extends Pick<StoredRow, 'merchant_no' | 'day' | 'object_key'>>(
+  rows: readonly Row[],
+): Row[] => [...new Map(rows.map((row) => [`${row.merchant_no} ${row.object_key}`, row])).values()];
 
 /** A day whose published statement changed after the day was proven. */
 export interface RevisedDay {

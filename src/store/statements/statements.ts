@@ -18,8 +18,6 @@ export interface SummaryRow extends Pick<
   readonly content: string | null;
 }
 
-export const SUMMARY_COLUMNS = sql`merchant_no, day, revision, sha256, object_key, published_at, content`;
-
 const CERTIFICATE_COLUMNS = [
   'begin_ms',
   'end_ms',
@@ -33,20 +31,6 @@ export type CertificateRow = Pick<Selectable<SyncWindow>, (typeof CERTIFICATE_CO
   readonly certified_at: Date;
 };
 
-/** A statement's row as JSON, of the table under this alias: amounts as text, as JSON numbers would lose digits. */
-export const statementJson = (alias: string): RawBuilder<unknown> =>
-  sql`to_jsonb(${sql.ref(alias)}) || jsonb_build_object(${sql.join(
-    AMOUNTS.map((column) => sql`${sql.lit(column)}, ${sql.ref(`${alias}.${column}`)}::text`),
-  )})`;
-
-const AMOUNTS = ['opening', 'credit_total', 'debit_total', 'closing'] as const;
-
-/** A row that came as JSON. */
-export const rowFrom = <Row extends { readonly published_at: Date }>(json: Row): Row => ({
-  ...json,
-  published_at: new Date(json.published_at),
-});
-
 /** The currencies that the merchant has statements in, as a recursive query of that name. One jump along the primary key finds each. */
 export const publishedAccounts = (
   merchantNo: ValueOrSql,
@@ -59,6 +43,33 @@ export const publishedAccounts = (
       ORDER BY currency LIMIT 1
     ) AS next
   )`;
+
+/** One jump along the primary key finds each currency that the merchant has statements in. */
+export async function currenciesOf(db: Db, merchantNo: string): Promise<string[]> {
+  const rows = await rowsOf(db)<{ currency: string }>`
+    WITH RECURSIVE ${publishedAccounts(merchantNo)} SELECT currency FROM account`;
+  return rows.map(({ currency }) => currency);
+}
+
+/** All revisions of these days, by currency, day and revision. */
+export const statementsOfDays = async (
+  db: Db,
+  merchantNo: string,
+  currencies: readonly string[],
+  days: readonly BusinessDay[],
+): Promise<StatementRow[]> =>
+  currencies.length === 0
+    ? []
+    : db
+        .selectFrom('statement')
+        .selectAll()
+        .where('merchant_no', '=', merchantNo)
+        .where('currency', 'in', currencies)
+        .where('day', 'in', days)
+        .orderBy('currency')
+        .orderBy('day')
+        .orderBy('revision')
+        .execute();
 
 /** All revisions of a merchant's day, by currency, oldest first. Uses the primary key; a merchant has few accounts. */
 export const statementsOfDay = (db: Db, merchantNo: string, day: BusinessDay): Promise<StatementRow[]> =>
@@ -171,7 +182,7 @@ export const listStatements = (
     .execute();
 
 export const summariesOfDay = (db: Db, merchantNo: string, day: BusinessDay) => rowsOf(db)<SummaryRow>`
-    SELECT ${SUMMARY_COLUMNS} FROM artifact
+    SELECT merchant_no, day, revision, sha256, object_key, published_at, content FROM artifact
     WHERE merchant_no = ${merchantNo} AND day = ${day} AND kind = 'summary' ORDER BY revision`;
 
 export const certificatesOf = (

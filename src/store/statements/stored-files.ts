@@ -1,16 +1,9 @@
 /** What must lie in the object store, as rows of `artifact`: the current manifests, and what was last read back of each file. */
-import { sql } from 'kysely';
+import { sql, type Selectable } from 'kysely';
 import type { BusinessDay } from '../../ledger/entry.ts';
 import { arrayLiteral, type Db, type Trx, rowsOf } from '../engine/database.ts';
-import { ASKED_MERCHANT, sharedRead } from '../engine/shared-statement.ts';
-import {
-  publishedAccounts,
-  rowFrom,
-  statementJson,
-  SUMMARY_COLUMNS,
-  type StatementRow,
-  type SummaryRow,
-} from './statements.ts';
+import type { Artifact } from '../engine/schema.ts';
+import { currenciesOf, type StatementRow, type SummaryRow } from './statements.ts';
 
 /** A day's manifest as it must be in the store. */
 export interface ManifestRow {
@@ -37,10 +30,68 @@ export interface StoredRow {
   readonly etag: string | null;
 }
 
-export const MANIFEST_COLUMNS = sql`
-  merchant_no, day, object_key, revision, epoch, sha256, byte_count, content, place, signature`;
-export const STORED_COLUMNS = sql`
-  merchant_no, day, object_key, stored_sha256 AS sha256, stored_bytes AS byte_count, etag`;
+type ArtifactRow = Selectable<Artifact>;
+
+const summaryIn = ({
+  merchant_no,
+  day,
+  revision,
+  sha256,
+  object_key,
+  published_at,
+  content,
+}: ArtifactRow): SummaryRow => ({
+  ...{ merchant_no, day, revision: revision!, sha256, object_key, published_at: published_at!, content },
+});
+
+const manifestIn = (row: ArtifactRow): ManifestRow => ({
+  ...{ merchant_no: row.merchant_no, day: row.day, object_key: row.object_key, revision: row.revision! },
+  ...{ epoch: row.epoch!, sha256: row.sha256, byte_count: row.byte_count!, content: row.content! },
+  ...{ place: row.place, signature: row.signature },
+});
+
+const storedIn = ({
+  merchant_no,
+  day,
+  object_key,
+  stored_sha256,
+  stored_bytes,
+  etag,
+}: ArtifactRow): StoredRow[] =>
+  stored_sha256 === null
+    ? []
+    : [{ merchant_no, day, object_key, sha256: stored_sha256, byte_count: stored_bytes!, etag }];
+
+const artifactsOf = (db: Db, merchantNo: string) =>
+  db.selectFrom('artifact').selectAll().where('merchant_no', '=', merchantNo);
+
+export interface FilesOfDay {
+  readonly summaries: readonly SummaryRow[];
+  readonly manifest: ManifestRow | undefined;
+  /** What was last read back of the manifest, and of its signature, whatever the merchant's folder is called. */
+  readonly storedManifest: StoredRow | undefined;
+  readonly storedSignature: StoredRow | undefined;
+}
+
+/** By day; summaries in order. */
+export async function filesOfDays(
+  db: Db,
+  merchantNo: string,
+  days: readonly BusinessDay[],
+): Promise<ReadonlyMap<BusinessDay, FilesOfDay>> {
+  const rows = await artifactsOf(db, merchantNo).where('day', 'in', days).orderBy('revision').execute();
+  const filesOf = (own: readonly ArtifactRow[]): FilesOfDay => {
+    const stored = own.flatMap(storedIn);
+    const named = (name: string) => stored.find(({ object_key }) => object_key.endsWith(name));
+    return {
+      summaries: own.filter(({ kind }) => kind === 'summary').map(summaryIn),
+      manifest: own.filter(({ kind }) => kind === 'manifest').map(manifestIn)[0],
+      storedManifest: named('/manifest.json'),
+      storedSignature: named('/manifest.json.minisig'),
+    };
+  };
+  return new Map([...Map.groupBy(rows, ({ day }) => day)].map(([day, own]) => [day, filesOf(own)]));
+}
 
 /** Uses the primary key; undefined before the first one. */
 export async function manifestOfDay(
@@ -48,10 +99,11 @@ export async function manifestOfDay(
   merchantNo: string,
   day: BusinessDay,
 ): Promise<ManifestRow | undefined> {
-  const rows = await rowsOf(db)<ManifestRow>`
-    SELECT ${MANIFEST_COLUMNS} FROM artifact
-    WHERE merchant_no = ${merchantNo} AND day = ${day} AND kind = 'manifest'`;
-  return rows[0];
+  const row = await artifactsOf(db, merchantNo)
+    .where('day', '=', day)
+    .where('kind', '=', sql.lit('manifest'))
+    .executeTakeFirst();
+  return row === undefined ? undefined : manifestIn(row);
 }
 
 /** With `within`, inside that range. Null if nothing was published. */
@@ -86,14 +138,6 @@ export interface DaysOfMerchant {
   readonly toDay: BusinessDay;
 }
 
-interface PublishedRow {
-  readonly merchant_no: string;
-  readonly statements: StatementRow[] | null;
-  readonly summaries: SummaryRow[] | null;
-  readonly manifests: ManifestRow[] | null;
-  readonly stored: StoredRow[] | null;
-}
-
 export interface KnownDay {
   readonly day: BusinessDay;
   readonly statements: readonly (readonly [key: string, sha256: string])[];
@@ -108,92 +152,78 @@ export interface KnownDay {
 
 /**
  * Of each published day, the names and checksums of its files: a tenth of what `publishedDays` reads, and all that is needed where
- * nothing is amiss. Reads by index and nothing of other days.
+ * nothing is amiss.
  */
-export const knownDays = sharedRead<DaysOfMerchant, KnownDay>(
-  {
-    from_day: ['date', ({ fromDay }) => fromDay],
-    to_day: ['date', ({ toDay }) => toDay],
-  },
-  sql`
-    WITH RECURSIVE ${publishedAccounts(ASKED_MERCHANT)}, named AS MATERIALIZED (
-      SELECT own.day, 'statement' AS kind, json_build_array(own.object_key, own.sha256) AS file, NULL::json AS stored,
-        NULL AS signature, false AS is_special
-      FROM account CROSS JOIN LATERAL (
-        SELECT day, object_key, sha256 FROM statement
-        WHERE merchant_no = asked.merchant_no AND currency = account.currency
-          AND day BETWEEN asked.from_day AND asked.to_day
-        OFFSET 0
-      ) AS own
-      UNION ALL
-      SELECT day, kind, json_build_array(object_key, sha256),
-        CASE WHEN stored_sha256 IS NOT NULL THEN json_build_array(object_key, stored_sha256, stored_bytes, etag) END,
-        signature, kind = 'manifest'
-          AND (strpos(content, '"otherFormats":') > 0 OR place IS NULL)
-      FROM artifact
-      WHERE artifact.merchant_no = asked.merchant_no AND artifact.day BETWEEN asked.from_day AND asked.to_day
+export async function knownDays(db: Db, of: DaysOfMerchant): Promise<KnownDay[]> {
+  const statements = await statementsWithin(db, of);
+  const artifacts = await db
+    .selectFrom('artifact')
+    .select(['day', 'kind', 'object_key', 'sha256', 'stored_sha256', 'stored_bytes', 'etag', 'signature'])
+    .select(
+      sql<boolean>`kind = 'manifest' AND (strpos(content, '"otherFormats":') > 0 OR place IS NULL)`.as(
+        'isSpecial',
+      ),
     )
-    SELECT day, coalesce(json_agg(file) FILTER (WHERE kind = 'statement'), '[]') AS statements,
-      coalesce(json_agg(file) FILTER (WHERE kind = 'summary'), '[]') AS summaries,
-      json_agg(file) FILTER (WHERE kind = 'manifest') -> 0 AS manifest, max(signature) AS signature,
-      bool_or(is_special) AS "isSpecial", coalesce(json_agg(stored) FILTER (WHERE stored IS NOT NULL), '[]') AS stored
-    FROM named GROUP BY day ORDER BY day`,
-);
-
-/** By merchant. One statement, which reads by index and nothing of other days. */
-export async function publishedDays(
-  db: Db,
-  of: readonly DaysOfMerchant[],
-): Promise<Map<string, PublishedDays>> {
-  const rows = await rowsOf(db)<PublishedRow>`
-    WITH RECURSIVE asked AS MATERIALIZED (
-      SELECT * FROM unnest(
-        ${arrayLiteral(of.map(({ merchantNo }) => merchantNo))}::text[],
-        ${arrayLiteral(of.map(({ fromDay }) => fromDay))}::date[],
-        ${arrayLiteral(of.map(({ toDay }) => toDay))}::date[]
-      ) AS asked (merchant_no, from_day, to_day)
-    ), account (merchant_no, currency) AS (
-      SELECT asked.merchant_no, first.currency FROM asked CROSS JOIN LATERAL (
-        SELECT currency FROM statement WHERE merchant_no = asked.merchant_no ORDER BY currency LIMIT 1
-      ) AS first
-      UNION ALL
-      SELECT account.merchant_no, next.currency FROM account CROSS JOIN LATERAL (
-        SELECT currency FROM statement WHERE merchant_no = account.merchant_no AND currency > account.currency
-        ORDER BY currency LIMIT 1
-      ) AS next
-    ), own_statement AS MATERIALIZED (
-      SELECT own.* FROM account JOIN asked USING (merchant_no) CROSS JOIN LATERAL (
-        SELECT * FROM statement
-        WHERE merchant_no = account.merchant_no AND currency = account.currency
-          AND day BETWEEN asked.from_day AND asked.to_day
-        OFFSET 0
-      ) AS own
-    )
-    SELECT merchant_no,
-      (SELECT jsonb_agg(${statementJson('s')} ORDER BY day, currency, revision) FROM own_statement s
-       WHERE merchant_no = asked.merchant_no) AS statements,
-      (SELECT jsonb_agg(to_jsonb(s) ORDER BY day, revision) FROM (
-         SELECT ${SUMMARY_COLUMNS} FROM artifact WHERE ${OF_ASKED} AND kind = 'summary' OFFSET 0
-       ) AS s) AS summaries,
-      (SELECT jsonb_agg(to_jsonb(m) ORDER BY day) FROM (
-         SELECT ${MANIFEST_COLUMNS} FROM artifact WHERE ${OF_ASKED} AND kind = 'manifest' OFFSET 0
-       ) AS m) AS manifests,
-      (SELECT jsonb_agg(to_jsonb(o)) FROM (
-         SELECT ${STORED_COLUMNS} FROM artifact WHERE ${OF_ASKED} AND stored_sha256 IS NOT NULL OFFSET 0
-       ) AS o) AS stored
-    FROM asked`;
-  return new Map(rows.map((row) => [row.merchant_no, publishedFrom(row)]));
+    .where('merchant_no', '=', of.merchantNo)
+    .where('day', '>=', of.fromDay)
+    .where('day', '<=', of.toDay)
+    .execute();
+  const named = Map.groupBy(statements, ({ day }) => day);
+  const kept = Map.groupBy(artifacts, ({ day }) => day);
+  const fileOf = (row: { object_key: string; sha256: string }) => [row.object_key, row.sha256] as const;
+  return [...new Set([...named.keys(), ...kept.keys()])].sort().map((day) => {
+    const own = kept.get(day) ?? [];
+    return {
+      day,
+      statements: (named.get(day) ?? []).map(fileOf),
+      summaries: own.filter(({ kind }) => kind === 'summary').map(fileOf),
+      manifest: own.filter(({ kind }) => kind === 'manifest').map(fileOf)[0] ?? null,
+      signature: own.find(({ signature }) => signature !== null)?.signature ?? null,
+      isSpecial: own.some(({ isSpecial }) => isSpecial),
+      stored: own.flatMap((row) =>
+        row.stored_sha256 === null
+          ? []
+          : [[row.object_key, row.stored_sha256, row.stored_bytes!, row.etag] as const],
+      ),
+    };
+  });
 }
 
-const OF_ASKED = sql`
-  artifact.merchant_no = asked.merchant_no AND artifact.day BETWEEN asked.from_day AND asked.to_day`;
+export async function publishedDays(db: Db, of: DaysOfMerchant): Promise<PublishedDays> {
+  const statements = await statementsWithin(db, of);
+  const rows = await artifactsOf(db, of.merchantNo)
+    .where('day', '>=', of.fromDay)
+    .where('day', '<=', of.toDay)
+    .orderBy('day')
+    .orderBy('revision')
+    .execute();
+  return {
+    statements,
+    summaries: rows.filter(({ kind }) => kind === 'summary').map(summaryIn),
+    manifests: rows.filter(({ kind }) => kind === 'manifest').map(manifestIn),
+    stored: new Map(rows.flatMap(storedIn).map((row) => [row.object_key, row])),
+  };
+}
 
-const publishedFrom = ({ statements, summaries, manifests, stored }: PublishedRow): PublishedDays => ({
-  statements: (statements ?? []).map(rowFrom),
-  summaries: (summaries ?? []).map(rowFrom),
-  manifests: manifests ?? [],
-  stored: new Map((stored ?? []).map((row) => [row.object_key, row])),
-});
+/** By day, currency and revision. */
+async function statementsWithin(
+  db: Db,
+  { merchantNo, fromDay, toDay }: DaysOfMerchant,
+): Promise<StatementRow[]> {
+  const currencies = await currenciesOf(db, merchantNo);
+  if (currencies.length === 0) return [];
+  return db
+    .selectFrom('statement')
+    .selectAll()
+    .where('merchant_no', '=', merchantNo)
+    .where('currency', 'in', currencies)
+    .where('day', '>=', fromDay)
+    .where('day', '<=', toDay)
+    .orderBy('day')
+    .orderBy('currency')
+    .orderBy('revision')
+    .execute();
+}
 
 /** Rows that are read together. Each has the text of a manifest. */
 const READ_TOGETHER = 200;

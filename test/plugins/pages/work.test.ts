@@ -86,7 +86,7 @@ test('after a break is resolved its day is published again by a button, and the 
 test('what the platform shows late is read again, and the page names the revision; it is the run that the command makes', async () => {
   await stage.app.database.db
     .updateTable('account_day')
-    .set({ publish_due: true })
+    .set({ published_version: 0 })
     .where('day', '=', REVISED_DAY)
     .execute();
   const at = await filed(ask('read', { from: REVISED_DAY, to: REVISED_DAY, note: 'the bank asked <b>' }));

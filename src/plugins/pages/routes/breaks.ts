@@ -158,7 +158,11 @@ async function decisionOf(db: PagesContext['db'], { row }: BreakCase): Promise<D
     lastRepeatOf(db, { merchantNo, day }),
   ]);
   const current = published.findLast((one) => one.currency === currency);
-  return { isDue: known?.is_due ?? true, revision: current?.revision ?? null, last };
+  return {
+    isDue: known === undefined || known.version !== known.published_version,
+    revision: current?.revision ?? null,
+    last,
+  };
 }
 
 /** The confirmation of a step, if the last one of the case is this person's and of that kind. */
