@@ -54,40 +54,13 @@ export const DAY_LISTS: Columns<{ readonly days: readonly DayAsked[] }> = {
 export const DAYS_ASKED = sql`
   unnest(asked.days::date[], asked.begins::bigint[], asked.ends::bigint[]) AS part (day, begin_ms, end_ms)`;
 
-/** Stored days read at once: a long cascade makes few queries, a short one reads few rows. */
-export const DAYS_FROM = 50;
-/** Stored days before them that are read as well: mostly the day before the first one is asked for. */
-export const DAYS_BEFORE = 3;
+/** The account's days with figures before that day, the last of them, in order. */
+export const figuresBefore = async (db: Db, account: Account, day: BusinessDay, limit: number) =>
+  (await all(ofAccount(db, account).where('day', '<', day).orderBy('day', 'desc').limit(limit))).reverse();
 
-export interface DaysAround {
-  readonly from: BusinessDay;
-  readonly to: BusinessDay;
-  readonly days: readonly DayFigures[];
-}
-
-export async function accountDaysAround(db: Db, account: Account, day: BusinessDay): Promise<DaysAround> {
-  const before = ofAccount(db, account).where('day', '<', day).orderBy('day', 'desc').limit(DAYS_BEFORE);
-  const from = ofAccount(db, account).where('day', '>=', day).orderBy('day').limit(DAYS_FROM);
-  const rows = await db
-    .selectFrom(before.as('before'))
-    .selectAll()
-    .unionAll(db.selectFrom(from.as('from')).selectAll())
-    .orderBy('day')
-    .execute();
-  return daysAround(rows.map(dayFigures), day);
-}
-
-export function daysAround(days: readonly DayFigures[], day: BusinessDay): DaysAround {
-  const before = days.filter((one) => one.day < day).length;
-  return {
-    from: before < DAYS_BEFORE ? FIRST_DAY : days[0]!.day,
-    to: days.length - before < DAYS_FROM ? LAST_DAY : days.at(-1)!.day,
-    days,
-  };
-}
-
-export const FIRST_DAY = '0001-01-01';
-export const LAST_DAY = '9999-12-31';
+/** The account's days with figures from that day on, the first of them, in order. */
+export const figuresFrom = (db: Db, account: Account, day: BusinessDay, limit: number) =>
+  all(ofAccount(db, account).where('day', '>=', day).orderBy('day').limit(limit));
 
 const dayAfter = (db: Db, account: Account, day: BusinessDay): Promise<DayFigures | undefined> =>
   first(ofAccount(db, account).where('day', '>', day).orderBy('day'));
@@ -300,6 +273,22 @@ export async function entriesADay(
     counts.set(currency, own.set(day, entries));
   }
   return counts;
+}
+
+/** Of each account with figures, the days of the range that hold entries. */
+export async function busyDays(
+  db: Db,
+  merchantNo: string,
+  { from, to }: { readonly from: BusinessDay; readonly to: BusinessDay },
+): Promise<ReadonlySet<BusinessDay>[]> {
+  const rows = await rowsOf(db)<{ days: BusinessDay[] }>`
+    WITH RECURSIVE figured (currency) AS (${figuredCurrencies(merchantNo)})
+    SELECT ARRAY(
+      SELECT day::text FROM account_day d
+      WHERE d.merchant_no = ${merchantNo} AND d.currency = figured.currency AND d.day BETWEEN ${from} AND ${to}
+        AND d.credit_count + d.debit_count > 0
+    ) AS days FROM figured WHERE currency IS NOT NULL`;
+  return rows.map(({ days }) => new Set(days));
 }
 
 export async function hasUnreadable(
