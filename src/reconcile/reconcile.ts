@@ -1,6 +1,7 @@
 /** Makes the figures of a merchant's days that are out of date, and of the days that change with them; of no other. */
 import type { Kysely } from 'kysely';
 import { type AccountFilter, accountsOf, type MerchantAccounts } from '../ledger/account-filter.ts';
+import { dayBefore } from '../ledger/business-day.ts';
 import { ExpectedError } from '../ledger/ending.ts';
 import type { Account, BusinessDay, Figures } from '../ledger/entry.ts';
 import type { Currencies } from '../ledger/money.ts';
@@ -108,7 +109,6 @@ interface FlaggedAccount {
   readonly account: Account;
   readonly days: readonly BusinessDay[];
   readonly begun: BusinessDay | null;
-  readonly stated: readonly BusinessDay[];
   readonly certified: CertifiedDays;
 }
 
@@ -116,18 +116,19 @@ interface FlaggedAccount {
 async function flaggedDays(db: Kysely<DB>, accounts: AccountFilter, zone: string): Promise<FlaggedAccount[]> {
   return (await chainFacts(db, accounts, zone))
     .map((facts) => {
-      const { merchantNo, currency, begun, stated, certified } = facts;
-      return { account: { merchantNo, currency }, days: daysOutOfDate(facts, zone), begun, stated, certified };
+      const { merchantNo, currency, begun, certified } = facts;
+      return { account: { merchantNo, currency }, days: daysOutOfDate(facts, zone), begun, certified };
     })
     .filter(({ days }) => days.length > 0);
 }
 
 async function chainInPasses(
-  { account, days, stated, certified }: FlaggedAccount,
+  { account, days, certified }: FlaggedAccount,
   options: ReconcileOptions,
   take: (pass: Pass) => Promise<void>,
 ): Promise<void> {
-  const adopted = await adoptedFigures(options.db, account, stated);
+  const daysBefore = days.map((day) => dayBefore(day, options.zone));
+  const adopted = await adoptedFigures(options.db, account, [...days, ...daysBefore]);
   let waiting = days;
   while (waiting.length > 0) {
     options.signal.throwIfAborted();

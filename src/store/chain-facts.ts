@@ -8,6 +8,7 @@ import { EVERY_CURRENCY, ofAccounts, ofCurrencies, ofMerchants } from './account
 import { figuredCurrencies } from './account-days.ts';
 import { certifiedWindowsOf } from './certificates.ts';
 import { arrayLiteral, type Db, rowsOf } from './engine/database.ts';
+import { publishedAccounts } from './statements/statements.ts';
 
 /** Which days of an account are proven, and how far a day is that is not over. */
 export interface CertifiedDays {
@@ -52,7 +53,7 @@ export interface ChainFacts extends Account {
   readonly without: readonly BusinessDay[];
   /** The days with figures from the last one before `without` on. Before it, every complete day from `begun` on has some. */
   readonly figured: readonly BusinessDay[];
-  /** Days without figures that have a current statement: it was adopted. */
+  /** Of `without`, the days that have a statement: it was adopted. */
   readonly stated: readonly BusinessDay[];
   readonly derived: readonly DerivedDay[];
   readonly certified: CertifiedDays;
@@ -72,7 +73,7 @@ function byAccount<Row extends OfAccount>(rows: readonly Row[]): (account: OfAcc
 export async function chainFacts(db: Db, accounts: AccountFilter, zone: string): Promise<ChainFacts[]> {
   const figured = await figuredAccounts(db, accounts);
   const changed = await flaggedDays(db, accounts);
-  const stated = await statedWithoutFigures(db, accounts);
+  const stated = await statedAccounts(db, accounts);
   const derivedOf = byAccount(await derivedDays(db, accounts));
   const known = new Map<string, OfAccount>([...figured, ...changed, ...stated].map((one) => [keyOf(one), one]));
   const own = [...known].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
@@ -87,17 +88,21 @@ export async function chainFacts(db: Db, accounts: AccountFilter, zone: string):
     changed: changedOf(account).map(({ day }) => day),
     begun: figuredOf(account)[0]?.begun ?? null,
     last: figuredOf(account)[0]?.last ?? null,
-    stated: statedOf(account).map(({ day }) => day),
+    firstStated: statedOf(account)[0]?.day ?? null,
     derived: derivedOf(account),
     certified: certifiedDays(certified[nth]!, zone),
   }));
   const withoutOf = byAccount(await completeWithoutFigures(db, facts, zone));
   const found: ChainFacts[] = [];
-  for (const { last, ...one } of facts) {
-    const without = withoutOf({ merchant_no: one.merchantNo, currency: one.currency }).map(({ day }) => day);
-    const [firstGap] = without;
-    const figuredDays = firstGap === undefined ? [] : await figuredFrom(db, one, firstGap);
-    found.push({ ...one, without, figured: firstGap === undefined && last !== null ? [last] : figuredDays });
+  for (const { last, firstStated: _, ...one } of facts) {
+    const rows = withoutOf({ merchant_no: one.merchantNo, currency: one.currency });
+    const [firstGap] = rows;
+    found.push({
+      ...one,
+      without: rows.map(({ day }) => day),
+      stated: rows.filter(({ isStated }) => isStated).map(({ day }) => day),
+      figured: firstGap !== undefined ? await figuredFrom(db, one, firstGap.day) : last === null ? [] : [last],
+    });
   }
   return found;
 }
@@ -120,11 +125,15 @@ const figuredAccounts = (db: Db, { merchants, currencies }: AccountFilter) =>
 const flaggedDays = (db: Db, accounts: AccountFilter) => rowsOf(db)<DayOfAccount>`
   SELECT merchant_no, currency, day FROM changed_day WHERE ${ofAccounts(accounts)} ORDER BY day`;
 
-const statedWithoutFigures = (db: Db, accounts: AccountFilter) => rowsOf(db)<DayOfAccount>`
-  SELECT DISTINCT merchant_no, currency, day FROM statement s
-  WHERE ${ofAccounts(accounts)} AND NOT EXISTS (
-    SELECT FROM account_day d WHERE d.merchant_no = s.merchant_no AND d.currency = s.currency AND d.day = s.day
-  ) ORDER BY day`;
+/** The accounts with statements, with the day of the first one. */
+const statedAccounts = (db: Db, { merchants, currencies }: AccountFilter) => rowsOf(db)<DayOfAccount>`
+  SELECT asked.merchant_no, own.currency, first.day
+  FROM unnest(${arrayLiteral(merchants!)}::text[]) AS asked (merchant_no) CROSS JOIN LATERAL (
+    WITH RECURSIVE ${publishedAccounts(sql`asked.merchant_no`, 'published')}
+    SELECT currency FROM published WHERE ${ofCurrencies(currencies)}
+  ) AS own CROSS JOIN LATERAL (
+    SELECT day FROM statement WHERE merchant_no = asked.merchant_no AND currency = own.currency ORDER BY day LIMIT 1
+  ) AS first`;
 
 /** Uses account_day_restarted: most accounts have one such day, their first, and nothing before it. */
 const derivedDays = (db: Db, accounts: AccountFilter) => rowsOf(db)<OfAccount & DerivedDay>`
@@ -145,15 +154,17 @@ function completeRange({ beginMs, endMs }: Window, zone: string) {
   return { from, to: addDays(dayOf(endMs + 1, zone), -1) };
 }
 
-type KnownAccount = Pick<ChainFacts, 'merchantNo' | 'currency' | 'changed' | 'begun' | 'stated' | 'certified'>;
+type KnownAccount = Pick<ChainFacts, 'merchantNo' | 'currency' | 'changed' | 'begun' | 'certified'> & {
+  readonly firstStated: BusinessDay | null;
+};
 
 async function completeWithoutFigures(
   db: Db,
   accounts: readonly KnownAccount[],
   zone: string,
-): Promise<DayOfAccount[]> {
-  const ranges = accounts.flatMap(({ merchantNo, currency, changed, begun, stated, certified }) => {
-    const [first] = [begun, changed[0], stated[0]].filter((day) => day != null).sort();
+): Promise<(DayOfAccount & { isStated: boolean })[]> {
+  const ranges = accounts.flatMap(({ merchantNo, currency, changed, begun, firstStated, certified }) => {
+    const [first] = [begun, changed[0], firstStated].filter((day) => day != null).sort();
     if (first === undefined) return [];
     return certified.windows
       .map((window) => completeRange(window, zone))
@@ -161,8 +172,11 @@ async function completeWithoutFigures(
       .map(({ from, to }) => ({ merchantNo, currency, from: from < first ? first : from, to }));
   });
   if (ranges.length === 0) return [];
-  const rows = await rowsOf(db)<DayOfAccount>`
-    SELECT merchant_no, currency, complete::date AS day FROM unnest(
+  const rows = await rowsOf(db)<DayOfAccount & { isStated: boolean }>`
+    SELECT merchant_no, currency, complete::date AS day, EXISTS (
+      SELECT FROM statement s
+      WHERE s.merchant_no = own.merchant_no AND s.currency = own.currency AND s.day = complete::date
+    ) AS "isStated" FROM unnest(
       ${arrayLiteral(ranges.map(({ merchantNo }) => merchantNo))}::text[],
       ${arrayLiteral(ranges.map(({ currency }) => currency))}::text[],
       ${arrayLiteral(ranges.map(({ from }) => from))}::date[], ${arrayLiteral(ranges.map(({ to }) => to))}::date[]
@@ -195,7 +209,9 @@ async function figuredFrom(db: Db, account: Account, firstGap: BusinessDay): Pro
 export interface LawFacts extends ChainFacts {
   /** Days with figures whose current statement was not made of these and of their entries; or they have none. */
   readonly unpublished: readonly BusinessDay[];
-  /** Of these, the ones whose figures say that they are complete, or that they have no entries. */
+  /** Days with a statement and without figures: it was adopted. */
+  readonly stated: readonly BusinessDay[];
+  /** Of `unpublished`, the days whose figures say that they are complete, or that they have no entries. */
   readonly complete: readonly BusinessDay[];
   /** Where entries of the account can lie that cannot be read and that no one has acknowledged. */
   readonly unreadable: readonly Window[];
@@ -208,12 +224,14 @@ export async function lawFacts(db: Db, merchants: readonly string[], zone: strin
   const unpublished = byAccount(await unpublishedDays(db, accounts));
   const unreadable = byAccount(await unreadableSpans(db, accounts));
   const doubted = byAccount(await doubtedDays(db, accounts));
+  const stated = byAccount(await statedWithoutFigures(db, accounts));
   return (await chainFacts(db, accounts, zone)).map((facts) => {
     const account = { merchant_no: facts.merchantNo, currency: facts.currency };
     const days = unpublished(account);
     const every = unreadable({ ...account, currency: EVERY_CURRENCY });
     return {
       ...facts,
+      stated: stated(account).map(({ day }) => day),
       unpublished: days.map(({ day }) => day),
       complete: days.filter((one) => one.isComplete).map(({ day }) => day),
       unreadable: [...unreadable(account), ...every],
@@ -221,6 +239,12 @@ export async function lawFacts(db: Db, merchants: readonly string[], zone: strin
     };
   });
 }
+
+const statedWithoutFigures = (db: Db, accounts: AccountFilter) => rowsOf(db)<DayOfAccount>`
+  SELECT DISTINCT merchant_no, currency, day FROM statement s
+  WHERE ${ofAccounts(accounts)} AND NOT EXISTS (
+    SELECT FROM account_day d WHERE d.merchant_no = s.merchant_no AND d.currency = s.currency AND d.day = s.day
+  ) ORDER BY day`;
 
 const unpublishedDays = (db: Db, accounts: AccountFilter) => rowsOf(db)<DayOfAccount & { isComplete: boolean }>`
   SELECT merchant_no, currency, day, verdict <> 'broken' OR credit_count + debit_count = 0 AS "isComplete"

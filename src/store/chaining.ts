@@ -5,13 +5,15 @@ import { dayFigures, type DayFigures, figureColumns, markChangedDays } from './a
 import { arrayLiteral, type Db, type Trx } from './engine/database.ts';
 import { forgetSum } from './historical-days.ts';
 
-/** What the current statements of adopted days say, as figures. They do not tell where the chain stands at the days' ends. */
+/**
+ * Of these days, those without figures that have a statement, as it was adopted: what it says, as figures. It does not tell where the
+ * chain stands at the day's end.
+ */
 export async function adoptedFigures(
   db: Db,
   account: Account,
   days: readonly BusinessDay[],
 ): Promise<ReadonlyMap<BusinessDay, DayFigures>> {
-  if (days.length === 0) return new Map();
   const rows = await db
     .selectFrom('statement')
     .distinctOn('day')
@@ -19,6 +21,16 @@ export async function adoptedFigures(
     .where('merchant_no', '=', account.merchantNo)
     .where('currency', '=', account.currency)
     .where('day', '=', sql<string>`ANY (${arrayLiteral(days)}::date[])`)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('account_day')
+            .whereRef('account_day.merchant_no', '=', 'statement.merchant_no')
+            .whereRef('account_day.currency', '=', 'statement.currency')
+            .whereRef('account_day.day', '=', 'statement.day'),
+        ),
+      ),
+    )
     .orderBy('day')
     .orderBy('revision', 'desc')
     .execute();

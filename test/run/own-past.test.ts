@@ -52,9 +52,6 @@ async function fill({ db }: Database, lease: Lease): Promise<void> {
         100 + ${balance} + ${A_DAY}::int, 'continuous', 'B' || (${balance} + ${A_DAY - 1}::int),
         ${beginMs} + ${A_DAY - 1}::int * 3600000, nth = ${days}::int, 1, false
       FROM generate_series(1, ${days}::int) nth`.execute(db);
-    await sql`
-      INSERT INTO ledger_cursor (merchant_no, currency, figured_from, figured_through) SELECT merchant_no, currency, min(day), max(day) FROM account_day
-      WHERE merchant_no = ${merchantNo} GROUP BY merchant_no, currency`.execute(db);
     await sql`UPDATE account_day SET published_hash = content_hash WHERE merchant_no = ${merchantNo}`.execute(
       db,
     );

@@ -4,6 +4,7 @@ import { chainOracle } from './chains.ts';
 import { historyOracle } from './histories.ts';
 import { proofOracle } from './proofs.ts';
 import { refusalOracle } from './refusals.ts';
+import { stretchOracle } from './stretches.ts';
 import { windowOracle } from './windows.ts';
 import type { Kind, Oracle } from './oracle.ts';
 
@@ -22,5 +23,7 @@ export async function openOracle(kind: Kind, serverUrl: () => string): Promise<O
       return (await refusalOracle(serverUrl())) as Oracle<unknown>;
     case 'absences':
       return (await absenceOracle(serverUrl())) as Oracle<unknown>;
+    case 'stretches':
+      return (await stretchOracle(serverUrl())) as Oracle<unknown>;
   }
 }

@@ -6,7 +6,8 @@ import { addDays, dayWindow } from '../../src/ledger/business-day.ts';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import type { DayFigures } from '../../src/store/account-days.ts';
 import { seenWindows } from '../../src/store/certificates.ts';
-import { daysToChain, saveChainedUnderLease } from '../../src/store/chaining.ts';
+import { saveChained } from '../../src/store/chaining.ts';
+import { writeTransaction } from '../../src/store/engine/write-transaction.ts';
 import { compareWithStored, type WindowToStore } from '../../src/store/compare-with-stored.ts';
 import type { Db } from '../../src/store/engine/database.ts';
 import { acquireLease, type Lease, merchantLease } from '../../src/store/engine/lease.ts';
@@ -120,10 +121,12 @@ async function store(db: Db, lease: Lease, merchantNo: string, made: Merchant, r
       db,
     );
   const days = (own: Merchant['figured']) => own.map(([currency, nth]) => ({ currency, day: DAYS[nth]! }));
-  await saveChainedUnderLease(db, lease, merchantNo, {
-    figures: days(made.figured).map(({ currency, day }, nth) => figuresOf(currency, day, NUMBERS[nth]!)),
-    ...{ done: days(made.figured), left: [] },
-  });
+  for (const [nth, { currency, day }] of days(made.figured).entries()) {
+    const figures = [figuresOf(currency, day, NUMBERS[nth]!)];
+    await writeTransaction(db, lease, (trx) =>
+      saveChained(trx, { merchantNo, currency }, { figures, done: [day], left: [] }),
+    );
+  }
   const file = { merchant_no: merchantNo, revision: 1, byte_count: 1, published_at: NOW };
   await recordUnderLease(db, lease, merchantNo, {
     statements: days(made.published).map(({ currency, day }) => ({
@@ -188,7 +191,6 @@ function questionsOf(db: Db, merchantNo: string, made: Merchant, runId: number) 
   const inOrder = <Item>(items: readonly Item[]) =>
     items.toSorted((a, b) => (String(a) < String(b) ? -1 : 1));
   return {
-    daysToChain: () => daysToChain(db, { merchantNo, currencies, zone: 'UTC', days, within: ALL }),
     countByFigures: () => countByFigures(db, merchantNo, { from: FROM, to: TO }, ALL),
     countStored: () => countStored(db, merchantNo, ALL, currency),
     storedIn: () => storedIn(db, merchantNo, ALL),
