@@ -81,7 +81,7 @@ export async function reconcileAccounts(options: ReconcileOptions): Promise<Reco
   const { merchantNo, currencies } = options.accounts;
   const accounts = await flaggedDays(db, accountsOf(merchantNo, currencies), zone);
   const hadBreaks = known?.hasBreaks !== false;
-  const { take, save } = createPassSaver({ ...options, merchantNo, hadBreaks, passMax });
+  const { take, save } = createPassSaver({ ...options, hadBreaks, passMax });
   let daysChained = 0;
   const daysChanged: DayChange[] = [];
   try {
@@ -169,7 +169,7 @@ interface Pass {
 }
 
 type SaveOptions = Pick<ReconcileOptions, 'db' | 'lease' | 'runId' | 'now'> &
-  Readonly<{ merchantNo: string; hadBreaks: boolean; passMax: PassMax }>;
+  Readonly<{ hadBreaks: boolean; passMax: PassMax }>;
 
 type BreaksSaved = Pick<ReconcileReport, 'opened' | 'healed'>;
 
@@ -207,7 +207,7 @@ function createPassSaver(options: SaveOptions) {
  */
 function savePasses(
   passes: readonly Pass[],
-  { db, lease, merchantNo, runId, now }: SaveOptions,
+  { db, lease, runId, now }: SaveOptions,
   mayHaveBreaks: boolean,
 ): Promise<BreaksSaved> {
   const foundAt = now();
@@ -219,13 +219,21 @@ function savePasses(
       if (mayHaveBreaks || chained.breaks.length > 0) {
         const chainedDays = chained.days.map(({ figures }) => figures.day);
         const context = { runId, now: foundAt };
-        const { opened, healed, resolved } = await replaceBreaks(trx, account, chainedDays, chained.breaks, context);
+        const { opened, healed, resolved } = await replaceBreaks(
+          trx,
+          account,
+          chainedDays,
+          chained.breaks,
+          context,
+        );
         saved.opened.push(...opened);
         saved.healed.push(...healed);
         for (const { day } of [...opened, ...healed, ...resolved]) touched.add(day);
       }
       await saveChained(trx, account, {
-        figures: chained.days.filter(({ figures, differs }) => differs || touched.has(figures.day)).map(({ figures }) => figures),
+        figures: chained.days
+          .filter(({ figures, differs }) => differs || touched.has(figures.day))
+          .map(({ figures }) => figures),
         done: doneDays,
         left: chained.left,
       });

@@ -157,7 +157,8 @@ async function figuresOf(
       if (known === undefined) continue;
       const opening = derived?.opening ?? known.opening;
       figures.push({ ...emptied(known, opening), restarted: !isAdopted(day, opening) });
-    } else if (known !== undefined || options.isComplete(day)) figures.push(passedOn(day, previous, minorUnits));
+    } else if (known !== undefined || options.isComplete(day))
+      figures.push(passedOn(day, previous, minorUnits));
   }
   return figures;
 }

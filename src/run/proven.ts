@@ -149,7 +149,10 @@ function discrepanciesIn(facts: LawFacts, zone: string): Discrepancy[] {
     { what: 'no-figures', days: outOfDate.filter(isProven) },
     { what: 'no-statement', days: unpublished.filter((day) => isProven(day) && !isWithheld(day)) },
     { what: 'unreadable', days: unpublished.filter((day) => isProven(day) && isWithheld(day)) },
-    ...daysWithoutOpening({ ...facts, certified: certified.windows }, outOfDate, zone).map((one) => ({ what: 'no-opening' as const, ...one })),
+    ...daysWithoutOpening({ ...facts, certified: certified.windows }, outOfDate, zone).map((one) => ({
+      what: 'no-opening' as const,
+      ...one,
+    })),
     { what: 'not-read', days: stated.filter((day) => !isProven(day) && !changed.includes(day)) },
     { what: 'in-doubt', days: doubted.filter((day) => !isProven(day)) },
   ];

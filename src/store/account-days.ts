@@ -8,7 +8,6 @@ import { arrayLiteral, type Db, type Trx, rowOf, rowsOf, type ValueOrSql } from 
 import type { AccountDay as AccountDayTable } from './engine/schema.ts';
 import type { Columns } from './engine/shared-statement.ts';
 import { otherClosingsText } from '../ledger/chain/figures.ts';
-import { chainedTogether, daysChainedBefore } from '../ledger/chain/days-together.ts';
 import { heldCurrencies } from './entries.ts';
 
 export type AccountDayRow = Selectable<AccountDayTable>;
@@ -22,9 +21,6 @@ export interface DayFilter extends AccountFilter {
 export const ofDays = ({ fromDay, toDay, ...accounts }: DayFilter): RawBuilder<boolean> => sql<boolean>`(
   ${ofAccounts(accounts)} AND ${fromDay === undefined ? sql`true` : sql`day >= ${fromDay}`}
   AND ${toDay === undefined ? sql`true` : sql`day <= ${toDay}`})`;
-
-export const dayBefore = (db: Db, account: Account, day: BusinessDay): Promise<DayFigures | undefined> =>
-  first(ofAccount(db, account).where('day', '<', day).orderBy('day', 'desc'));
 
 export const lastClosing = async (db: Db, account: Account): Promise<string | null> =>
   (await first(ofAccount(db, account).orderBy('day', 'desc')))?.closing ?? null;
@@ -226,32 +222,29 @@ export async function daysTogether(db: Db, account: Account, day: BusinessDay): 
   });
 }
 
+/** Days read at once of those that were chained together with a day: mostly there are none. */
+const DAYS_EARLIER = 50;
+
 /** The same for a day that was read already: makes no query unless more than the days next to it are chained together. */
 export async function daysTogetherWith(
   db: Db,
   account: Account,
   { own, before: previous, after }: NearDays,
 ): Promise<DaysTogether> {
-  const { day } = own;
-  const known = new Map<BusinessDay, DayFigures>([[day, own]]);
-  const before = new Map<BusinessDay, DayFigures | undefined>([[day, previous]]);
-  const earlier = await daysChainedBefore(day, {
-    before: async (of) => {
-      const row = before.has(of) ? before.get(of) : await dayBefore(db, account, of);
-      before.set(of, row);
-      if (row === undefined) return undefined;
-      known.set(row.day, row);
-      return row;
-    },
-    takesUp: (_, of) => Promise.resolve(!known.get(of)!.restarted),
-  });
-  const days = [...earlier.map((one) => known.get(one.day)!), own];
+  const days = [own];
+  let before = previous;
+  let earlier: DayFigures[] = [];
+  while (before !== undefined && !before.isOrderFinal && !days[0]!.restarted) {
+    days.unshift(before);
+    if (earlier.length === 0) earlier = await figuresBefore(db, account, before.day, DAYS_EARLIER);
+    before = earlier.pop();
+  }
   for (let last = own; !last.isOrderFinal;) {
     const next = last === own ? after : await dayAfter(db, account, last.day);
-    if (next === undefined || !chainedTogether(last, !next.restarted)) break;
+    if (next === undefined || next.restarted) break;
     days.push((last = next));
   }
-  return { days, before: before.get(days[0]!.day) };
+  return { days, before };
 }
 
 export async function entriesADay(

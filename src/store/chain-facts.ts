@@ -18,7 +18,7 @@ export interface CertifiedDays {
   readonly provenThrough: (day: BusinessDay) => number | null;
 }
 
-export function certifiedDays(certified: readonly Window[], zone: string): CertifiedDays {
+function certifiedDays(certified: readonly Window[], zone: string): CertifiedDays {
   const windows = mergeWindows(certified);
   const provenThrough = (day: BusinessDay): number | null => {
     const { beginMs } = dayWindow(day, zone);
@@ -75,7 +75,9 @@ export async function chainFacts(db: Db, accounts: AccountFilter, zone: string):
   const changed = await flaggedDays(db, accounts);
   const stated = await statedAccounts(db, accounts);
   const derivedOf = byAccount(await derivedDays(db, accounts));
-  const known = new Map<string, OfAccount>([...figured, ...changed, ...stated].map((one) => [keyOf(one), one]));
+  const known = new Map<string, OfAccount>(
+    [...figured, ...changed, ...stated].map((one) => [keyOf(one), one]),
+  );
   const own = [...known].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
   const certified = await certifiedWindowsOf(
     db,
@@ -101,7 +103,8 @@ export async function chainFacts(db: Db, accounts: AccountFilter, zone: string):
       ...one,
       without: rows.map(({ day }) => day),
       stated: rows.filter(({ isStated }) => isStated).map(({ day }) => day),
-      figured: firstGap !== undefined ? await figuredFrom(db, one, firstGap.day) : last === null ? [] : [last],
+      figured:
+        firstGap !== undefined ? await figuredFrom(db, one, firstGap.day) : last === null ? [] : [last],
     });
   }
   return found;
@@ -147,7 +150,7 @@ const derivedDays = (db: Db, accounts: AccountFilter) => rowsOf(db)<OfAccount & 
   WHERE ${ofCurrencies(accounts.currencies)}
   ORDER BY own.day`;
 
-/** The days that lie in a window as a whole; none where `from` is behind `to`. */
+/** The complete days of a window; none where `from` is behind `to`. */
 function completeRange({ beginMs, endMs }: Window, zone: string) {
   const first = dayOf(beginMs, zone);
   const from = dayWindow(first, zone).beginMs === beginMs ? first : addDays(first, 1);
@@ -246,7 +249,9 @@ const statedWithoutFigures = (db: Db, accounts: AccountFilter) => rowsOf(db)<Day
     SELECT FROM account_day d WHERE d.merchant_no = s.merchant_no AND d.currency = s.currency AND d.day = s.day
   ) ORDER BY day`;
 
-const unpublishedDays = (db: Db, accounts: AccountFilter) => rowsOf(db)<DayOfAccount & { isComplete: boolean }>`
+const unpublishedDays = (db: Db, accounts: AccountFilter) => rowsOf(db)<
+  DayOfAccount & { isComplete: boolean }
+>`
   SELECT merchant_no, currency, day, verdict <> 'broken' OR credit_count + debit_count = 0 AS "isComplete"
   FROM account_day WHERE ${ofAccounts(accounts)} AND is_due AND published_hash IS DISTINCT FROM content_hash
   ORDER BY day`;

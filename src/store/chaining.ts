@@ -21,15 +21,11 @@ export async function adoptedFigures(
     .where('merchant_no', '=', account.merchantNo)
     .where('currency', '=', account.currency)
     .where('day', '=', sql<string>`ANY (${arrayLiteral(days)}::date[])`)
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('account_day')
-            .whereRef('account_day.merchant_no', '=', 'statement.merchant_no')
-            .whereRef('account_day.currency', '=', 'statement.currency')
-            .whereRef('account_day.day', '=', 'statement.day'),
-        ),
-      ),
+    .where(
+      sql<boolean>`NOT EXISTS (
+        SELECT FROM account_day d
+        WHERE d.merchant_no = ${account.merchantNo} AND d.currency = ${account.currency} AND d.day = statement.day
+      )`,
     )
     .orderBy('day')
     .orderBy('revision', 'desc')
@@ -46,13 +42,17 @@ export interface Chained {
 }
 
 /** Saves an account's figures, takes the days `done` off the list of changed ones and puts those that are left on it. */
-export async function saveChained(trx: Trx, account: Account, { figures, done, left }: Chained): Promise<void> {
+export async function saveChained(
+  trx: Trx,
+  account: Account,
+  { figures, done, left }: Chained,
+): Promise<void> {
   const { merchantNo, currency } = account;
   await saveFigures(trx, merchantNo, figures);
   if (done.length > 0) {
     await trx
       .updateTable('day_entries')
-      .set(({ ref }) => ({ figured_fingerprint: ref('fingerprint') }))
+      .set((own) => ({ figured_fingerprint: own.ref('fingerprint') }))
       .where('merchant_no', '=', merchantNo)
       .where('currency', '=', currency)
       .where('day', '=', sql<string>`ANY (${arrayLiteral(done)}::date[])`)

@@ -157,7 +157,9 @@ async function readEntries(
 
 /** The entries of a day's window are mostly of one date, which is sent once for all of them. */
 async function readChainEntries(db: Db, batch: RawBuilder<unknown>, account: Account): Promise<ChainEntry[]> {
-  const [columns] = await rowsOf(db)<ChainColumns & { readonly first_day: string; readonly last_day: string }>`
+  const [columns] = await rowsOf(db)<
+    ChainColumns & { readonly first_day: string; readonly last_day: string }
+  >`
     SELECT ${CHAIN_COLUMNS}, min(booked_at)::date AS first_day, max(booked_at)::date AS last_day FROM ${batch}`;
   const { first_day: day, last_day: lastDay } = columns!;
   return day === lastDay ? chainEntries(columns!, () => day) : readEntries(db, batch, account);

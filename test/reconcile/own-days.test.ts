@@ -71,4 +71,3 @@ test('an account that cannot be chained keeps no other one from being saved', as
   await expect(ledger.reconciled()).rejects.toThrow('another time zone');
   expect((await figures()).at(-1)).toBe(`EUR ${dayAt(2)} 20 160.00`);
 });
-

@@ -15,7 +15,15 @@ const EXPLORE_MS = {
   absences: 6_000,
   stretches: 12_000,
 };
-const EXPLORE_RUNS = { chains: 20_000, windows: 150, histories: 30, proofs: 12, refusals: 6, absences: 6, stretches: 60 };
+const EXPLORE_RUNS = {
+  chains: 20_000,
+  windows: 150,
+  histories: 30,
+  proofs: 12,
+  refusals: 6,
+  absences: 6,
+  stretches: 60,
+};
 const TIMEOUT_MS = 120_000;
 
 describe.each(KINDS)('%s', (kind) => {

@@ -14,8 +14,21 @@ const dayAt = (nth: number): string => addDays(D0, nth);
 const windowAt = (nth: number) => dayWindow(dayAt(nth), 'UTC');
 
 const figuresOf = (currency: string, day: string): DayFigures => ({
-  ...{ currency, day, opening: '9007199254740993.010', closing: '9007199254740994.020', creditTotal: '1.010' },
-  ...{ creditCount: 2, debitTotal: '0.000', debitCount: 0, verdict: 'reordered', breakCount: 2, breaksAfter: 1 },
+  ...{
+    currency,
+    day,
+    opening: '9007199254740993.010',
+    closing: '9007199254740994.020',
+    creditTotal: '1.010',
+  },
+  ...{
+    creditCount: 2,
+    debitTotal: '0.000',
+    debitCount: 0,
+    verdict: 'reordered',
+    breakCount: 2,
+    breaksAfter: 1,
+  },
   ...{ lastBatchNo: 'with "quotes", {braces} and \\\\', lastBookedMs: windowAt(0).endMs, restarted: false },
   ...{ isOrderFinal: false, startsWithBreak: true },
 });

@@ -122,10 +122,7 @@ describe.each([
     ["lists a merchant's currencies", () => () => listAccounts(db, MERCHANT)],
     ['finds an entry by its number', () => () => findEntries(db, 'OLD777', null)],
     ["finds a merchant's entry by its number", () => () => findEntries(db, 'OLD777', ['M1001'])],
-    [
-      'tells what is to be chained',
-      () => () => chainFacts(db, accountsOf(MERCHANT), 'UTC'),
-    ],
+    ['tells what is to be chained', () => () => chainFacts(db, accountsOf(MERCHANT), 'UTC')],
     ['tells what is proven of the day', () => () => certifiedWindows(db, MERCHANT, DAY)],
     [
       'tells what is published and proven of the day',

@@ -187,7 +187,6 @@ const readingsOf = (merchantNo: string, made: Merchant, runId: number): WindowTo
 function questionsOf(db: Db, merchantNo: string, made: Merchant, runId: number) {
   const { currency } = made;
   const days = DAYS.map((day) => ({ day, window: windowOf(day) }));
-  const currencies = currency === null ? null : [currency, 'GBP'];
   const inOrder = <Item>(items: readonly Item[]) =>
     items.toSorted((a, b) => (String(a) < String(b) ? -1 : 1));
   return {

@@ -124,7 +124,10 @@ export async function noticeFigures(work: MerchantWork, outcome: MerchantOutcome
   await settleUndecidedOpenings(work, outcome);
 }
 
-async function noticeEmptyDays(work: MerchantWork, busy?: readonly ReadonlySet<BusinessDay>[]): Promise<void> {
+async function noticeEmptyDays(
+  work: MerchantWork,
+  busy?: readonly ReadonlySet<BusinessDay>[],
+): Promise<void> {
   const { deps, merchantNo } = work;
   const days = daysToJudge(work);
   if (days.length === 0 || busy?.every((own) => days.every((day) => own.has(day))) === true) return;
