@@ -128,7 +128,7 @@ class ForwardPass {
     }
     return {
       days: made.reverse(),
-      breaks: stretches.flatMap(({ breaks }) => breaks),
+      breaks: stretches.reverse().flatMap(({ breaks }) => breaks),
       left: [...this.waiting].sort(),
     };
   }

@@ -161,6 +161,7 @@ type KnownAccount = Pick<ChainFacts, 'merchantNo' | 'currency' | 'changed' | 'be
   readonly firstStated: BusinessDay | null;
 };
 
+/** OFFSET 0 keeps the planner from reading the days of every merchant. */
 async function completeWithoutFigures(
   db: Db,
   accounts: readonly KnownAccount[],
@@ -178,7 +179,7 @@ async function completeWithoutFigures(
   const rows = await rowsOf(db)<DayOfAccount & { isStated: boolean }>`
     SELECT merchant_no, currency, complete::date AS day, EXISTS (
       SELECT FROM statement s
-      WHERE s.merchant_no = own.merchant_no AND s.currency = own.currency AND s.day = complete::date
+      WHERE s.merchant_no = own.merchant_no AND s.currency = own.currency AND s.day = complete::date OFFSET 0
     ) AS "isStated" FROM unnest(
       ${arrayLiteral(ranges.map(({ merchantNo }) => merchantNo))}::text[],
       ${arrayLiteral(ranges.map(({ currency }) => currency))}::text[],
@@ -187,7 +188,7 @@ async function completeWithoutFigures(
     CROSS JOIN LATERAL generate_series(from_day::timestamp, to_day, '1 day') AS complete
     WHERE NOT EXISTS (
       SELECT FROM account_day d
-      WHERE d.merchant_no = own.merchant_no AND d.currency = own.currency AND d.day = complete::date
+      WHERE d.merchant_no = own.merchant_no AND d.currency = own.currency AND d.day = complete::date OFFSET 0
     ) ORDER BY day`;
   return rows.filter(({ day }) => hasDay(day, zone));
 }
@@ -246,7 +247,8 @@ export async function lawFacts(db: Db, merchants: readonly string[], zone: strin
 const statedWithoutFigures = (db: Db, accounts: AccountFilter) => rowsOf(db)<DayOfAccount>`
   SELECT DISTINCT merchant_no, currency, day FROM statement s
   WHERE ${ofAccounts(accounts)} AND NOT EXISTS (
-    SELECT FROM account_day d WHERE d.merchant_no = s.merchant_no AND d.currency = s.currency AND d.day = s.day
+    SELECT FROM account_day d
+    WHERE d.merchant_no = s.merchant_no AND d.currency = s.currency AND d.day = s.day OFFSET 0
   ) ORDER BY day`;
 
 const unpublishedDays = (db: Db, accounts: AccountFilter) => rowsOf(db)<
