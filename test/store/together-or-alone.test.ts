@@ -186,7 +186,6 @@ const readingsOf = (merchantNo: string, made: Merchant, runId: number): WindowTo
 /** All that one merchant asks, each question by its name. Lists that have no order are sorted. */
 function questionsOf(db: Db, merchantNo: string, made: Merchant, runId: number) {
   const { currency } = made;
-  const days = DAYS.map((day) => ({ day, window: windowOf(day) }));
   const inOrder = <Item>(items: readonly Item[]) =>
     items.toSorted((a, b) => (String(a) < String(b) ? -1 : 1));
   return {
