@@ -118,8 +118,6 @@ CREATE INDEX absent_entry_in_time ON absent_entry (merchant_no, booked_ms);
 CREATE TABLE ledger_cursor (
   merchant_no text COLLATE "C" NOT NULL,
   currency text COLLATE "C" NOT NULL, -- The currency; '' for every currency together.
-  figured_from date, -- The account's first day with figures. Null before it has some. Once an earlier day has some, both days say nothing.
-  figured_through date, -- Every day from the first one up to this one has figures. Later ones may have some too.
   past_before_ms bigint, -- The instant, in ms since 1970, before which the platform was asked for the number of its entries; null if it was not.
   -- How many entries it has from before. Null where the platform refused the question, or where a currency begins with the first day read, so that the answer would say
   -- nothing.
@@ -144,8 +142,6 @@ CREATE TABLE ledger_cursor (
   refused_to_ms bigint, -- The last such instant.
   refused_since timestamptz, -- When it refused for the first time.
   PRIMARY KEY (merchant_no, currency),
-  CHECK (figured_through >= figured_from),
-  CONSTRAINT ledger_cursor_figured CHECK (num_nulls(figured_from, figured_through) <> 1),
   CONSTRAINT ledger_cursor_past CHECK (num_nulls(past_before_ms, past_asked_at) <> 1),
   CONSTRAINT ledger_cursor_checked CHECK (num_nulls(checked_from, checked_to, checked_total, is_held, checked_at, round_read, round_of, round_began_at, round_through_ms, page_order) IN (0, 10))
 );

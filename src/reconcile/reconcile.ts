@@ -1,19 +1,26 @@
-/** Makes the figures of account days whose entries changed, and of the later days that change with them; of no other. */
+/** Makes the figures of a merchant's days that are out of date, and of the days that change with them; of no other. */
+import type { Kysely } from 'kysely';
+import { type AccountFilter, accountsOf, type MerchantAccounts } from '../ledger/account-filter.ts';
+import { dayBefore } from '../ledger/business-day.ts';
 import { ExpectedError } from '../ledger/ending.ts';
 import type { Account, BusinessDay, Figures } from '../ledger/entry.ts';
 import type { Currencies } from '../ledger/money.ts';
-import type { DayFigures } from '../store/account-days.ts';
 import { hintsToChange, merchantsWithBreaks, writeHints } from '../store/breaks/hints.ts';
 import { type BreakRow, replaceBreaks } from '../store/breaks/breaks.ts';
 import type { QuarantinedReader } from '../ledger/hints/evidence.ts';
 import type { Lease } from '../store/engine/lease.ts';
+import type { DB } from '../store/engine/schema.ts';
 import { writeTransaction } from '../store/engine/write-transaction.ts';
-import type { ReadAlready } from './account-view.ts';
-import { accountsToChain, type AccountWork, type ToChainOptions } from './up-to-date.ts';
+import { chainFacts, type CertifiedDays } from '../store/chain-facts.ts';
+import { adoptedFigures, saveChained } from '../store/chaining.ts';
 import { chainAccount, PASS_MAX, type ChainedAccount, type PassMax } from './chain-account.ts';
-import { type Gapless, saveChained, saveChainedUnderLease, type Chained } from '../store/chaining.ts';
+import { daysOutOfDate } from './up-to-date.ts';
 
-export interface ReconcileOptions extends ToChainOptions {
+export interface ReconcileOptions {
+  readonly db: Kysely<DB>;
+  readonly zone: string;
+  readonly accounts: MerchantAccounts;
+  readonly known?: { readonly hasBreaks: boolean };
   readonly lease: Lease;
   readonly clockToleranceS: number;
   readonly currencies: Currencies;
@@ -60,47 +67,30 @@ export interface ReconcileReport {
   readonly healed: readonly BreakRow[];
 }
 
-export interface FiguresSeen {
-  /** For each account, those of the days asked for that hold entries. */
-  readonly busy: readonly ReadonlySet<BusinessDay>[];
-  /** False if `firstDaysWithBalance` names no account. */
-  readonly mayOpenOnBalance: boolean;
-}
-
 export interface Reconciled extends ReconcileReport {
-  readonly seen: FiguresSeen | null;
+  /** Whether an account got its first figures. */
   readonly begins: boolean;
 }
 
 /**
- * Chains every account with changed days, from the first of them until a day starts from the same balance as last time.
- * Figures and breaks are saved in one transaction, or in several where there are very many days. Where nothing changed,
- * nothing is written. Throws `LeaseLost`, `StoreUnreachable`, or the signal's reason.
+ * Chains every account that has days out of date. Figures and breaks are saved in one transaction, or in several where there are
+ * very many days. Where nothing changed, nothing is written. Throws `LeaseLost`, `StoreUnreachable`, or the signal's reason.
  */
 export async function reconcileAccounts(options: ReconcileOptions): Promise<Reconciled> {
-  const { known, passMax = PASS_MAX, signal } = options;
+  const { db, known, passMax = PASS_MAX, signal, zone } = options;
   const { merchantNo, currencies } = options.accounts;
-  const { accounts, work } = await accountsToChain(options);
+  const accounts = await flaggedDays(db, accountsOf(merchantNo, currencies), zone);
   const hadBreaks = known?.hasBreaks !== false;
-  const { take, save } = createPassSaver({ ...options, merchantNo, hadBreaks, passMax });
-  const busy = new Map(accounts.map(({ account, busy }) => [account.currency, new Set(busy)]));
-  let mayOpenOnBalance = accounts.some(({ opensOnBalance }) => opensOnBalance);
+  const { take, save } = createPassSaver({ ...options, hadBreaks, passMax });
   let daysChained = 0;
   const daysChanged: DayChange[] = [];
-  const note = ({ account, chained }: Pass): void => {
-    daysChained += chained.days.length;
-    daysChanged.push(...changesIn(chained, account));
-    for (const { figures } of chained.days) {
-      noteBusy(busy.get(account.currency)!, figures);
-      mayOpenOnBalance ||= figures.restarted;
-    }
-  };
   try {
-    for (const [index, own] of work.entries()) {
-      options.onProgress?.({ accountsDone: index, accounts: work.length });
+    for (const [index, own] of accounts.entries()) {
+      options.onProgress?.({ accountsDone: index, accounts: accounts.length });
       await chainInPasses(own, options, async (pass) => {
         await take(pass);
-        note(pass);
+        daysChained += pass.chained.days.length;
+        daysChanged.push(...changesIn(pass.chained, pass.account));
       });
     }
   } catch (error) {
@@ -110,30 +100,43 @@ export async function reconcileAccounts(options: ReconcileOptions): Promise<Reco
   }
   const { opened, healed } = await save();
   if (hadBreaks || opened.length > 0) await updateHints(options);
-  options.onProgress?.({ accountsDone: work.length, accounts: work.length });
-  const seen = currencies === null ? { busy: [...busy.values()], mayOpenOnBalance } : null;
-  const begins = work.some(({ read }) => read.last === null);
-  return { accounts: work.length, daysChained, daysChanged, opened, healed, seen, begins };
+  options.onProgress?.({ accountsDone: accounts.length, accounts: accounts.length });
+  const begins = accounts.some(({ begun }) => begun === null);
+  return { accounts: accounts.length, daysChained, daysChanged, opened, healed, begins };
+}
+
+interface FlaggedAccount {
+  readonly account: Account;
+  readonly days: readonly BusinessDay[];
+  readonly begun: BusinessDay | null;
+  readonly certified: CertifiedDays;
+}
+
+/** The accounts with days that are to be chained, and these days. */
+async function flaggedDays(db: Kysely<DB>, accounts: AccountFilter, zone: string): Promise<FlaggedAccount[]> {
+  return (await chainFacts(db, accounts, zone))
+    .map((facts) => {
+      const { merchantNo, currency, begun, certified } = facts;
+      return { account: { merchantNo, currency }, days: daysOutOfDate(facts, zone), begun, certified };
+    })
+    .filter(({ days }) => days.length > 0);
 }
 
 async function chainInPasses(
-  { days, read, ...own }: AccountWork,
+  { account, days, certified }: FlaggedAccount,
   options: ReconcileOptions,
   take: (pass: Pass) => Promise<void>,
 ): Promise<void> {
-  let already: ReadAlready = read;
+  const daysBefore = days.map((day) => dayBefore(day, options.zone));
+  const adopted = await adoptedFigures(options.db, account, [...days, ...daysBefore]);
   let waiting = days;
   while (waiting.length > 0) {
     options.signal.throwIfAborted();
-    const chained = await chainAccount({ ...options, ...own, read: already, changed: waiting });
-    await take({ account: own.account, gapless: read.gapless, changed: waiting, chained });
-    already = { entries: read.entries, statements: read.statements, around: null };
+    const chained = await chainAccount({ ...options, account, certified, adopted, days: waiting });
+    await take({ account, days: waiting, chained });
     waiting = chained.left;
   }
 }
-
-const noteBusy = (busy: Set<BusinessDay>, { day, creditCount, debitCount }: DayFigures): unknown =>
-  creditCount + debitCount > 0 ? busy.add(day) : busy.delete(day);
 
 /** Writes the hints that changed, for all breaks of the merchant, as a new entry may explain an old break. */
 async function updateHints(options: ReconcileOptions): Promise<void> {
@@ -160,13 +163,13 @@ const changesIn = (chained: ChainedAccount, account: Account): DayChange[] =>
 
 interface Pass {
   readonly account: Account;
-  readonly gapless: Gapless | null;
-  readonly changed: readonly BusinessDay[];
+  /** The days that were out of date when it began. */
+  readonly days: readonly BusinessDay[];
   readonly chained: ChainedAccount;
 }
 
 type SaveOptions = Pick<ReconcileOptions, 'db' | 'lease' | 'runId' | 'now'> &
-  Readonly<{ merchantNo: string; hadBreaks: boolean; passMax: PassMax }>;
+  Readonly<{ hadBreaks: boolean; passMax: PassMax }>;
 
 type BreaksSaved = Pick<ReconcileReport, 'opened' | 'healed'>;
 
@@ -202,57 +205,39 @@ function createPassSaver(options: SaveOptions) {
  * Saves breaks and the figures that differ, and takes the days off the list of changed ones. Days left for the next pass
  * stay on that list, so that a kill between two passes loses none. Each pass is of another account.
  */
-async function savePasses(
+function savePasses(
   passes: readonly Pass[],
-  { db, lease, merchantNo, runId, now }: SaveOptions,
+  { db, lease, runId, now }: SaveOptions,
   mayHaveBreaks: boolean,
 ): Promise<BreaksSaved> {
-  if (!mayHaveBreaks && passes.every(({ chained }) => chained.breaks.length === 0)) {
-    await saveChainedUnderLease(db, lease, merchantNo, chainedBy(passes));
-    return NO_BREAKS;
-  }
   const foundAt = now();
   return writeTransaction(db, lease, async (trx) => {
-    const opened: BreakRow[] = [];
-    const healed: BreakRow[] = [];
-    const touched = new Map<Pass, readonly BusinessDay[]>();
-    for (const pass of passes) {
-      const { account, chained } = pass;
-      if (!mayHaveBreaks && chained.breaks.length === 0) continue;
-      const days = chained.days.map(({ figures }) => figures.day);
-      const breaks = await replaceBreaks(trx, account, days, chained.breaks, { runId, now: foundAt });
-      opened.push(...breaks.opened);
-      healed.push(...breaks.healed);
-      const changed = [...breaks.opened, ...breaks.healed, ...breaks.resolved];
-      touched.set(
-        pass,
-        changed.map(({ day }) => day),
-      );
+    const saved: { opened: BreakRow[]; healed: BreakRow[] } = { opened: [], healed: [] };
+    for (const { account, days, chained } of passes) {
+      const touched = new Set(days);
+      const doneDays = days.filter((day) => !chained.left.includes(day));
+      if (mayHaveBreaks || chained.breaks.length > 0) {
+        const chainedDays = chained.days.map(({ figures }) => figures.day);
+        const context = { runId, now: foundAt };
+        const { opened, healed, resolved } = await replaceBreaks(
+          trx,
+          account,
+          chainedDays,
+          chained.breaks,
+          context,
+        );
+        saved.opened.push(...opened);
+        saved.healed.push(...healed);
+        for (const { day } of [...opened, ...healed, ...resolved]) touched.add(day);
+      }
+      await saveChained(trx, account, {
+        figures: chained.days
+          .filter(({ figures, differs }) => differs || touched.has(figures.day))
+          .map(({ figures }) => figures),
+        done: doneDays,
+        left: chained.left,
+      });
     }
-    await saveChained(trx, merchantNo, chainedBy(passes, touched));
-    return { opened, healed };
+    return saved;
   });
-}
-
-const NO_BREAKS: BreaksSaved = { opened: [], healed: [] };
-
-function chainedBy(
-  passes: readonly Pass[],
-  broken: ReadonlyMap<Pass, readonly BusinessDay[]> = new Map<Pass, readonly BusinessDay[]>(),
-): Chained {
-  const daysOf = (chosen: (pass: Pass) => readonly BusinessDay[]) =>
-    passes.flatMap((pass) => chosen(pass).map((day) => ({ currency: pass.account.currency, day })));
-  return {
-    figures: passes.flatMap((pass) => {
-      const touched = new Set([...pass.changed, ...(broken.get(pass) ?? [])]);
-      return pass.chained.days
-        .filter(({ figures, differs }) => differs || touched.has(figures.day))
-        .map(({ figures }) => figures);
-    }),
-    done: daysOf(({ changed, chained }) => changed.filter((day) => !chained.left.includes(day))),
-    left: daysOf(({ chained }) => chained.left),
-    gapless: passes.flatMap(({ account: { currency }, gapless }) =>
-      gapless === null ? [] : [{ currency, ...gapless }],
-    ),
-  };
 }

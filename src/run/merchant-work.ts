@@ -51,7 +51,8 @@ const WORK: Readonly<Record<Stage, (work: MerchantWork, outcome: MerchantOutcome
   sync: (work, outcome) => syncStage(work, outcome).then(() => noticeOddEntries(work, outcome)),
   reconcile: async (work, outcome) => {
     await noteEndOfSilences(work);
-    await noticeFigures(work, outcome, await reconcileStage(work, outcome));
+    await reconcileStage(work, outcome);
+    await noticeFigures(work, outcome);
   },
   publish: publishStage,
 };

@@ -6,7 +6,7 @@ import { changedDaysOfEach } from '../store/account-days.ts';
 import { accountBalances, type AccountBalance } from '../store/account-balances.ts';
 import { certifiedOfEach } from '../store/certificates.ts';
 import { unprovenSpans } from '../store/breaks/breaks.ts';
-import { ALL_TIME, covers, overlaps } from '../ledger/window.ts';
+import { ALL_TIME, overlaps } from '../ledger/window.ts';
 import type { DB } from '../store/engine/schema.ts';
 import {
   coverageOf,
@@ -19,7 +19,7 @@ import {
 import type { DayRange } from './range.ts';
 import { askInParts } from '../store/account-filter.ts';
 import { daysOutOfDate } from '../reconcile/up-to-date.ts';
-import { lawFacts, type LawFacts } from '../store/chaining.ts';
+import { lawFacts, type LawFacts } from '../store/chain-facts.ts';
 
 export interface Proven {
   readonly merchantNo: string;
@@ -135,23 +135,24 @@ export const discrepanciesOf = (
 ): Promise<Discrepancy[]> =>
   askInParts(merchants, async (some) => {
     const found = [];
-    for (const facts of await lawFacts(db, some)) found.push(...(await discrepanciesIn(db, facts, zone)));
+    for (const facts of await lawFacts(db, some, zone)) found.push(...discrepanciesIn(facts, zone));
     return found;
   });
 
-async function discrepanciesIn(db: Kysely<DB>, facts: LawFacts, zone: string): Promise<Discrepancy[]> {
+function discrepanciesIn(facts: LawFacts, zone: string): Discrepancy[] {
   const { merchantNo, currency, certified, stated, changed, unpublished, doubted } = facts;
-  const isProven = (day: BusinessDay): boolean => covers(certified, dayWindow(day, zone));
-  const isCertified = (span: Window) => Promise.resolve(covers(certified, span));
-  const own = { db, account: { merchantNo, currency }, zone, isCertified };
+  const isProven = certified.isComplete;
   const isWithheld = (day: BusinessDay): boolean =>
     facts.complete.includes(day) && facts.unreadable.some((span) => overlaps(span, dayWindow(day, zone)));
-  const outOfDate = await daysOutOfDate(own, facts);
+  const outOfDate = daysOutOfDate(facts, zone);
   const differing: Omit<Discrepancy, keyof Account>[] = [
     { what: 'no-figures', days: outOfDate.filter(isProven) },
     { what: 'no-statement', days: unpublished.filter((day) => isProven(day) && !isWithheld(day)) },
     { what: 'unreadable', days: unpublished.filter((day) => isProven(day) && isWithheld(day)) },
-    ...daysWithoutOpening(facts, outOfDate, zone).map((one) => ({ what: 'no-opening' as const, ...one })),
+    ...daysWithoutOpening({ ...facts, certified: certified.windows }, outOfDate, zone).map((one) => ({
+      what: 'no-opening' as const,
+      ...one,
+    })),
     { what: 'not-read', days: stated.filter((day) => !isProven(day) && !changed.includes(day)) },
     { what: 'in-doubt', days: doubted.filter((day) => !isProven(day)) },
   ];

@@ -8,7 +8,6 @@ import { arrayLiteral, type Db, type Trx, rowOf, rowsOf, type ValueOrSql } from 
 import type { AccountDay as AccountDayTable } from './engine/schema.ts';
 import type { Columns } from './engine/shared-statement.ts';
 import { otherClosingsText } from '../ledger/chain/figures.ts';
-import { chainedTogether, daysChainedBefore } from '../ledger/chain/days-together.ts';
 import { heldCurrencies } from './entries.ts';
 
 export type AccountDayRow = Selectable<AccountDayTable>;
@@ -22,9 +21,6 @@ export interface DayFilter extends AccountFilter {
 export const ofDays = ({ fromDay, toDay, ...accounts }: DayFilter): RawBuilder<boolean> => sql<boolean>`(
   ${ofAccounts(accounts)} AND ${fromDay === undefined ? sql`true` : sql`day >= ${fromDay}`}
   AND ${toDay === undefined ? sql`true` : sql`day <= ${toDay}`})`;
-
-export const dayBefore = (db: Db, account: Account, day: BusinessDay): Promise<DayFigures | undefined> =>
-  first(ofAccount(db, account).where('day', '<', day).orderBy('day', 'desc'));
 
 export const lastClosing = async (db: Db, account: Account): Promise<string | null> =>
   (await first(ofAccount(db, account).orderBy('day', 'desc')))?.closing ?? null;
@@ -54,40 +50,13 @@ export const DAY_LISTS: Columns<{ readonly days: readonly DayAsked[] }> = {
 export const DAYS_ASKED = sql`
   unnest(asked.days::date[], asked.begins::bigint[], asked.ends::bigint[]) AS part (day, begin_ms, end_ms)`;
 
-/** Stored days read at once: a long cascade makes few queries, a short one reads few rows. */
-export const DAYS_FROM = 50;
-/** Stored days before them that are read as well: mostly the day before the first one is asked for. */
-export const DAYS_BEFORE = 3;
+/** The account's days with figures before that day, the last of them, in order. */
+export const figuresBefore = async (db: Db, account: Account, day: BusinessDay, limit: number) =>
+  (await all(ofAccount(db, account).where('day', '<', day).orderBy('day', 'desc').limit(limit))).reverse();
 
-export interface DaysAround {
-  readonly from: BusinessDay;
-  readonly to: BusinessDay;
-  readonly days: readonly DayFigures[];
-}
-
-export async function accountDaysAround(db: Db, account: Account, day: BusinessDay): Promise<DaysAround> {
-  const before = ofAccount(db, account).where('day', '<', day).orderBy('day', 'desc').limit(DAYS_BEFORE);
-  const from = ofAccount(db, account).where('day', '>=', day).orderBy('day').limit(DAYS_FROM);
-  const rows = await db
-    .selectFrom(before.as('before'))
-    .selectAll()
-    .unionAll(db.selectFrom(from.as('from')).selectAll())
-    .orderBy('day')
-    .execute();
-  return daysAround(rows.map(dayFigures), day);
-}
-
-export function daysAround(days: readonly DayFigures[], day: BusinessDay): DaysAround {
-  const before = days.filter((one) => one.day < day).length;
-  return {
-    from: before < DAYS_BEFORE ? FIRST_DAY : days[0]!.day,
-    to: days.length - before < DAYS_FROM ? LAST_DAY : days.at(-1)!.day,
-    days,
-  };
-}
-
-export const FIRST_DAY = '0001-01-01';
-export const LAST_DAY = '9999-12-31';
+/** The account's days with figures from that day on, the first of them, in order. */
+export const figuresFrom = (db: Db, account: Account, day: BusinessDay, limit: number) =>
+  all(ofAccount(db, account).where('day', '>=', day).orderBy('day').limit(limit));
 
 const dayAfter = (db: Db, account: Account, day: BusinessDay): Promise<DayFigures | undefined> =>
   first(ofAccount(db, account).where('day', '>', day).orderBy('day'));
@@ -253,32 +222,29 @@ export async function daysTogether(db: Db, account: Account, day: BusinessDay): 
   });
 }
 
+/** Days read at once of those that were chained together with a day: mostly there are none. */
+const DAYS_EARLIER = 50;
+
 /** The same for a day that was read already: makes no query unless more than the days next to it are chained together. */
 export async function daysTogetherWith(
   db: Db,
   account: Account,
   { own, before: previous, after }: NearDays,
 ): Promise<DaysTogether> {
-  const { day } = own;
-  const known = new Map<BusinessDay, DayFigures>([[day, own]]);
-  const before = new Map<BusinessDay, DayFigures | undefined>([[day, previous]]);
-  const earlier = await daysChainedBefore(day, {
-    before: async (of) => {
-      const row = before.has(of) ? before.get(of) : await dayBefore(db, account, of);
-      before.set(of, row);
-      if (row === undefined) return undefined;
-      known.set(row.day, row);
-      return row;
-    },
-    takesUp: (_, of) => Promise.resolve(!known.get(of)!.restarted),
-  });
-  const days = [...earlier.map((one) => known.get(one.day)!), own];
+  const days = [own];
+  let before = previous;
+  let earlier: DayFigures[] = [];
+  while (before !== undefined && !before.isOrderFinal && !days[0]!.restarted) {
+    days.unshift(before);
+    if (earlier.length === 0) earlier = await figuresBefore(db, account, before.day, DAYS_EARLIER);
+    before = earlier.pop();
+  }
   for (let last = own; !last.isOrderFinal;) {
     const next = last === own ? after : await dayAfter(db, account, last.day);
-    if (next === undefined || !chainedTogether(last, !next.restarted)) break;
+    if (next === undefined || next.restarted) break;
     days.push((last = next));
   }
-  return { days, before: before.get(days[0]!.day) };
+  return { days, before };
 }
 
 export async function entriesADay(
@@ -300,6 +266,22 @@ export async function entriesADay(
     counts.set(currency, own.set(day, entries));
   }
   return counts;
+}
+
+/** Of each account with figures, the days of the range that hold entries. */
+export async function busyDays(
+  db: Db,
+  merchantNo: string,
+  { from, to }: { readonly from: BusinessDay; readonly to: BusinessDay },
+): Promise<ReadonlySet<BusinessDay>[]> {
+  const rows = await rowsOf(db)<{ days: BusinessDay[] }>`
+    WITH RECURSIVE figured (currency) AS (${figuredCurrencies(merchantNo)})
+    SELECT ARRAY(
+      SELECT day::text FROM account_day d
+      WHERE d.merchant_no = ${merchantNo} AND d.currency = figured.currency AND d.day BETWEEN ${from} AND ${to}
+        AND d.credit_count + d.debit_count > 0
+    ) AS days FROM figured WHERE currency IS NOT NULL`;
+  return rows.map(({ days }) => new Set(days));
 }
 
 export async function hasUnreadable(

@@ -2,7 +2,7 @@
 import { setImmediate as loopTurn } from 'node:timers/promises';
 import { sql, type RawBuilder } from 'kysely';
 import type { ChainEntry } from '../ledger/chain/chain-link.ts';
-import type { Account, LedgerEntry, Window } from '../ledger/entry.ts';
+import type { Account, BusinessDay, LedgerEntry, Window } from '../ledger/entry.ts';
 import { arrayLiteral, type Db, rowsOf, rowOf, type ValueOrSql } from './engine/database.ts';
 
 /**
@@ -37,6 +37,16 @@ export const readAccount = (
     window,
     batchSize,
   );
+
+/** The first entries of a window to chain, of any days: no more than a batch of them. */
+export async function firstToChain(db: Db, account: Account, window: Window): Promise<FirstEntries> {
+  const limit = READ_TO_CHAIN_BATCH_SIZE;
+  const batch = rowsAfter(account, window, { bookedMs: window.beginMs, batchNo: '' }, limit);
+  const [columns] = await rowsOf(db)<ChainColumns & { readonly days: string }>`
+    SELECT ${CHAIN_COLUMNS}, string_agg(booked_at::date::text, ',') AS days FROM ${batch}`;
+  const days = columns!.batch_nos === null ? [] : columns!.days.split(',');
+  return { entries: chainEntries(columns!, (i) => days[i]!), limit };
+}
 
 /**
  * Like `readAccount`, but only with what the chain needs, at half the cost. `bookedAt` is then the day without the
@@ -145,30 +155,25 @@ async function readEntries(
   }));
 }
 
+/** The entries of a day's window are mostly of one date, which is sent once for all of them. */
 async function readChainEntries(db: Db, batch: RawBuilder<unknown>, account: Account): Promise<ChainEntry[]> {
-  const rows = await rowsOf(db)<ChainBatch>`SELECT ${CHAIN_BATCH} FROM ${batch}`;
-  return chainEntriesOf(rows[0]!) ?? readEntries(db, batch, account);
+  const [columns] = await rowsOf(db)<
+    ChainColumns & { readonly first_day: string; readonly last_day: string }
+  >`
+    SELECT ${CHAIN_COLUMNS}, min(booked_at)::date AS first_day, max(booked_at)::date AS last_day FROM ${batch}`;
+  const { first_day: day, last_day: lastDay } = columns!;
+  return day === lastDay ? chainEntries(columns!, () => day) : readEntries(db, batch, account);
 }
 
-export const CHAIN_BATCH = sql`${CHAIN_COLUMNS}, min(booked_at)::date AS first_day, max(booked_at)::date AS last_day`;
-
-export interface ChainBatch extends ChainColumns {
-  readonly first_day: string | null;
-  readonly last_day: string | null;
-}
-
-/** The entries of a batch; null if they are not all of one day. Pure. */
-export function chainEntriesOf(columns: ChainBatch): ChainEntry[] | null {
+function chainEntries(columns: ChainColumns, dayOf: (i: number) => BusinessDay): ChainEntry[] {
   if (columns.batch_nos === null) return [];
-  const { first_day: day } = columns;
-  if (day === null || day !== columns.last_day) return null;
   const { credits, debits, balances, bookedMss } = split(columns);
   return columns.batch_nos.map((batchNo, i) => ({
     batchNo,
     credit: credits[i]! || null,
     debit: debits[i]! || null,
     balance: balances[i]!,
-    bookedAt: day,
+    bookedAt: dayOf(i),
     bookedMs: Number(bookedMss[i]),
   }));
 }

@@ -86,7 +86,7 @@ export const firstDaysWithBalance = (db: Db, merchantNo: string) => rowsOf(db)<F
     FROM figured AS account CROSS JOIN LATERAL (${firstWithBalance(merchantNo)}) AS first
     ORDER BY account.currency`;
 
-export const firstWithBalance = (merchantNo: ValueOrSql): RawBuilder<unknown> => sql`
+const firstWithBalance = (merchantNo: ValueOrSql): RawBuilder<unknown> => sql`
   SELECT first.day, first.opening FROM (
     SELECT day, opening, other_closings FROM account_day
     WHERE merchant_no = ${merchantNo} AND currency = account.currency ORDER BY day LIMIT 1

@@ -1,7 +1,16 @@
 /** The common type of all oracles: they draw cases of plain data and check each case against laws. */
 import type fc from 'fast-check';
 
-export const KINDS = ['chains', 'windows', 'histories', 'proofs', 'refusals', 'absences', 'orders'] as const;
+export const KINDS = [
+  'chains',
+  'windows',
+  'histories',
+  'proofs',
+  'refusals',
+  'absences',
+  'orders',
+  'stretches',
+] as const;
 export type Kind = (typeof KINDS)[number];
 
 /** A case is plain JSON. So a failing one can be kept and run again, even if cases are drawn differently later. */

@@ -5,6 +5,7 @@ import { historyOracle } from './histories.ts';
 import { orderOracle } from './orders.ts';
 import { proofOracle } from './proofs.ts';
 import { refusalOracle } from './refusals.ts';
+import { stretchOracle } from './stretches.ts';
 import { windowOracle } from './windows.ts';
 import type { Kind, Oracle } from './oracle.ts';
 
@@ -25,5 +26,7 @@ export async function openOracle(kind: Kind, serverUrl: () => string): Promise<O
       return (await absenceOracle(serverUrl())) as Oracle<unknown>;
     case 'orders':
       return (await orderOracle(serverUrl())) as Oracle<unknown>;
+    case 'stretches':
+      return (await stretchOracle(serverUrl())) as Oracle<unknown>;
   }
 }

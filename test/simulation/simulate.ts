@@ -1,5 +1,5 @@
 /**
- * `npm run simulate -- [--kind chains|windows|histories|proofs|refusals|absences|orders] [--minutes N] [--seed S] [--runs N]`: tries the kept cases,
+ * `npm run simulate -- [--kind chains|windows|histories|proofs|refusals|absences|orders|stretches] [--minutes N] [--seed S] [--runs N]`: tries the kept cases,
  * then new ones, with one process per kind. Exits with 1 if a law was broken, and keeps those cases next to this file.
  */
 import '../../src/plugins.ts';

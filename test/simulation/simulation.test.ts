@@ -14,6 +14,7 @@ const EXPLORE_MS = {
   refusals: 6_000,
   absences: 6_000,
   orders: 30_000,
+  stretches: 12_000,
 };
 const EXPLORE_RUNS = {
   chains: 20_000,
@@ -23,6 +24,7 @@ const EXPLORE_RUNS = {
   refusals: 6,
   absences: 6,
   orders: 5,
+  stretches: 60,
 };
 const TIMEOUT_MS = 120_000;
 

@@ -9,7 +9,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addDays, dayOf } from '../../src/ledger/business-day.ts';
 import type { Account } from '../../src/ledger/entry.ts';
 import { certifiedWindows } from '../../src/store/certificates.ts';
-import { daysToChain } from '../../src/store/chaining.ts';
+import { accountsOf } from '../../src/ledger/account-filter.ts';
+import { chainFacts } from '../../src/store/chain-facts.ts';
 import { listAccounts, readAccount } from '../../src/store/entries.ts';
 import { findEntries } from '../../src/store/entry-history.ts';
 import { storeWindow } from '../../src/store/windows.ts';
@@ -69,10 +70,6 @@ async function fill(db: Kysely<DB>): Promise<void> {
   await sql`
     INSERT INTO day_entries (merchant_no, currency, day, fingerprint, figured_fingerprint)
     SELECT merchant_no, currency, day, 1, 1 FROM statement`.execute(db);
-  await sql`
-    INSERT INTO ledger_cursor (merchant_no, currency, figured_from, figured_through) SELECT merchant_no, currency, min(day), max(day) FROM account_day GROUP BY merchant_no, currency`.execute(
-    db,
-  );
 }
 
 async function drain(batches: AsyncIterable<unknown>): Promise<void> {
@@ -125,14 +122,7 @@ describe.each([
     ["lists a merchant's currencies", () => () => listAccounts(db, MERCHANT)],
     ['finds an entry by its number', () => () => findEntries(db, 'OLD777', null)],
     ["finds a merchant's entry by its number", () => () => findEntries(db, 'OLD777', ['M1001'])],
-    [
-      'reads what chaining the day needs',
-      () => () =>
-        daysToChain(db, {
-          ...{ merchantNo: MERCHANT, currencies: null, zone: 'UTC', within: DAY },
-          days: [{ day: dayOf(DAY.beginMs, 'UTC'), window: DAY }],
-        }),
-    ],
+    ['tells what is to be chained', () => () => chainFacts(db, accountsOf(MERCHANT), 'UTC')],
     ['tells what is proven of the day', () => () => certifiedWindows(db, MERCHANT, DAY)],
     [
       'tells what is published and proven of the day',

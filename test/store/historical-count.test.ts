@@ -62,8 +62,8 @@ async function openHistory() {
         ON CONFLICT (merchant_no, currency, day) DO UPDATE SET credit_count = excluded.credit_count`.execute(
         trx,
       );
-      const done = ['USD', 'EUR'].map((currency) => ({ currency, day }));
-      await saveChained(trx, MERCHANT, { figures: [], done, left: [] });
+      for (const currency of ['USD', 'EUR'])
+        await saveChained(trx, { merchantNo: MERCHANT, currency }, { figures: [], done: [day], left: [] });
     });
   const look = (from: string, to: string) =>
     writeTransaction(db, lease, (trx) => {

@@ -1,10 +1,11 @@
-/** What chaining made is saved in one statement under the lease: all of it or nothing, and once, whatever is cut. */
+/** What chaining made is saved in one transaction under the lease: all of it or nothing, and once, whatever is cut. */
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { openDatabase } from '../../src/store/engine/connection.ts';
-import type { Database } from '../../src/store/engine/database.ts';
+import type { Database, Db } from '../../src/store/engine/database.ts';
 import { acquireLease, LeaseLost, type Lease } from '../../src/store/engine/lease.ts';
-import { saveChainedUnderLease, type Chained } from '../../src/store/chaining.ts';
+import { writeTransaction } from '../../src/store/engine/write-transaction.ts';
+import { saveChained, type Chained } from '../../src/store/chaining.ts';
 import { startCuttingProxy, type CuttingProxy } from '../support/cutting-proxy.ts';
 import { emptyTables, freshDatabase } from '../support/database.ts';
 
@@ -20,8 +21,8 @@ const CHAINED: Chained = {
       startsWithBreak: false,
     },
   ],
-  done: [{ currency: 'USD', day: DAY }],
-  left: [{ currency: 'USD', day: LEFT }],
+  done: [DAY],
+  left: [LEFT],
 };
 
 let direct: Database;
@@ -52,6 +53,9 @@ afterAll(async () => {
   await direct.close();
 });
 
+const save = (db: Db, own: Lease) =>
+  writeTransaction(db, own, (trx) => saveChained(trx, { merchantNo: MERCHANT, currency: 'USD' }, CHAINED));
+
 async function stored(): Promise<unknown> {
   const { rows } = await sql`
     SELECT (SELECT jsonb_agg(jsonb_build_array(day, closing, version <> published_version)) FROM account_day) AS figures,
@@ -65,19 +69,19 @@ const AFTER = { figures: [[DAY, 3, true]], changed: [LEFT], uncompared: [DAY], s
 
 it('saves figures, takes days off the list, puts others on it, and forgets the sum', async () => {
   expect(await stored()).toEqual(BEFORE);
-  await saveChainedUnderLease(direct.db, lease, MERCHANT, CHAINED);
+  await save(direct.db, lease);
   expect(await stored()).toEqual(AFTER);
 });
 
 it.each(['before', 'after'] as const)('a connection cut %s the server got it: saved once', async (when) => {
   proxy.cuts.push({ message: 'INSERT INTO account_day', when });
-  await saveChainedUnderLease(database.db, lease, MERCHANT, CHAINED);
+  await save(database.db, lease);
   expect(proxy.cuts).toEqual([]);
   expect(await stored()).toEqual(AFTER);
 });
 
 it('under a lease that another one took over, nothing is saved', async () => {
   const lost = { ...lease, epoch: lease.epoch - 1 };
-  await expect(saveChainedUnderLease(direct.db, lost, MERCHANT, CHAINED)).rejects.toThrow(LeaseLost);
+  await expect(save(direct.db, lost)).rejects.toThrow(LeaseLost);
   expect(await stored()).toEqual(BEFORE);
 });

@@ -122,11 +122,7 @@ onBothDatabases((store) => {
       const { db, lease } = store();
       const made = (merchantNo: string) =>
         writeTransaction(db, lease, (trx) =>
-          saveChained(trx, merchantNo, {
-            figures: [],
-            done: [{ currency: 'USD', day: '2026-03-09' }],
-            left: [],
-          }),
+          saveChained(trx, { merchantNo, currency: 'USD' }, { figures: [], done: ['2026-03-09'], left: [] }),
         );
       await hold(ONE, entries(1));
       await hold(TWO, entries(1));

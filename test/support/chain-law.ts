@@ -4,7 +4,9 @@
  */
 import { sql, type Kysely } from 'kysely';
 import { addDays, dayWindow } from '../../src/ledger/business-day.ts';
-import { accountsToChain } from '../../src/reconcile/up-to-date.ts';
+import { daysOutOfDate } from '../../src/reconcile/up-to-date.ts';
+import { chainFacts } from '../../src/store/chain-facts.ts';
+import { accountsOf } from '../../src/ledger/account-filter.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
 import { provenOf, type Span } from './positive-law.ts';
 
@@ -18,11 +20,10 @@ export interface ChainLawAsked {
 
 /** Days that daybook would chain now and the law would not, or the other way round. */
 export async function notChainedByLaw(asked: ChainLawAsked): Promise<string[]> {
-  const { db, merchantNo, zone, near } = asked;
-  const accounts = { merchantNo, currencies: null };
-  const { work } = await accountsToChain({ db, zone, accounts, days: { from: near, to: near } });
+  const { db, merchantNo, zone } = asked;
+  const accounts = await chainFacts(db, accountsOf(merchantNo), zone);
   const chosen = new Set(
-    work.flatMap(({ account, days }) => days.map((day) => `${account.currency} ${day}`)),
+    accounts.flatMap((facts) => daysOutOfDate(facts, zone).map((day) => `${facts.currency} ${day}`)),
   );
   const due = await toChainByLaw(asked);
   const differing = [

@@ -15,7 +15,6 @@ import { acceptAllHeld } from './held.ts';
 export const MERCHANT = 'M-TEST';
 export const ZONE = 'UTC';
 /** What is read at once when the ledger is reconciled: some of the days that tests use, but not all of them. */
-const DAYS = { from: '2026-03-02', to: '2026-03-04' };
 
 interface Reading {
   readonly merchantNo?: string;
@@ -73,7 +72,6 @@ export async function openReadLedger(db: Kysely<DB>): Promise<ReadLedger> {
         clockToleranceS: 2,
         currencies: createCurrencies({}),
         accounts: { merchantNo: MERCHANT, currencies: null },
-        days: DAYS,
         runId: ledger.runId,
         now: () => ledger.now,
         signal: new AbortController().signal,

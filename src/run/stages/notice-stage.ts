@@ -16,10 +16,9 @@ import {
 } from '../../store/silent-accounts.ts';
 import { compareAmounts } from '../../ledger/money.ts';
 import { ALL_TIME, covers } from '../../ledger/window.ts';
-import { entriesADay, hasUnreadable } from '../../store/account-days.ts';
+import { busyDays, entriesADay, hasUnreadable } from '../../store/account-days.ts';
 import { sharedEntries, type SharedDay, noteCompared, uncomparedDays } from '../../store/shared-entries.ts';
 import { certifiedWindows } from '../../store/certificates.ts';
-import type { FiguresSeen } from '../../reconcile/reconcile.ts';
 import { firstDaysWithBalance, pastAndBegin, storePast, type LedgerPast } from '../../store/ledger-past.ts';
 import {
   keepNotices,
@@ -109,24 +108,26 @@ export async function noticeOddEntries(work: MerchantWork, { sync }: MerchantOut
 
 /**
  * Stores notices that follow from the days' figures: busy days without entries, and first days that open on a balance
- * that no entry explains. Asks nothing where the figures `seen` show that there is neither.
+ * that no entry explains.
  */
-export async function noticeFigures(
-  work: MerchantWork,
-  outcome: MerchantOutcome,
-  seen: FiguresSeen | null,
-): Promise<void> {
-  const { checks } = work.deps;
-  if (isChecked('empty', checks)) {
-    await noticeEmptyDays(work, seen?.busy);
-    await noteSilentAccounts(work, outcome, seen?.busy);
+export async function noticeFigures(work: MerchantWork, outcome: MerchantOutcome): Promise<void> {
+  const { deps, merchantNo, request, days } = work;
+  if (isChecked('empty', deps.checks)) {
+    // Today's first hours may be read as well.
+    const range = { from: days.from, to: addDays(days.to, 1) };
+    const busy = request.currencies === null ? await busyDays(deps.db, merchantNo, range) : undefined;
+    await noticeEmptyDays(work, busy);
+    await noteSilentAccounts(work, outcome, busy);
   }
-  if (!isChecked('first', checks) || seen?.mayOpenOnBalance === false) return;
+  if (!isChecked('first', deps.checks)) return;
   await noticeFirstOpenings(work, outcome);
   await settleUndecidedOpenings(work, outcome);
 }
 
-async function noticeEmptyDays(work: MerchantWork, busy?: FiguresSeen['busy']): Promise<void> {
+async function noticeEmptyDays(
+  work: MerchantWork,
+  busy?: readonly ReadonlySet<BusinessDay>[],
+): Promise<void> {
   const { deps, merchantNo } = work;
   const days = daysToJudge(work);
   if (days.length === 0 || busy?.every((own) => days.every((day) => own.has(day))) === true) return;
@@ -152,7 +153,7 @@ export async function noteEndOfSilences(work: MerchantWork): Promise<void> {
 async function noteSilentAccounts(
   work: MerchantWork,
   { sync }: MerchantOutcome,
-  busy?: FiguresSeen['busy'],
+  busy?: readonly ReadonlySet<BusinessDay>[],
 ): Promise<void> {
   const { deps, lease, merchantNo, known } = work;
   const { zone } = deps;

@@ -1,13 +1,7 @@
 /** Chains a merchant's accounts, reads the spans of breaks again, and chains what that changed. */
 import { readQuarantined } from '../../platform/ledger-entry.ts';
 import { accountsOf } from '../../ledger/account-filter.ts';
-import { addDays } from '../../ledger/business-day.ts';
-import {
-  reconcileAccounts,
-  type FiguresSeen,
-  type Reconciled,
-  type ReconcileReport,
-} from '../../reconcile/reconcile.ts';
+import { reconcileAccounts, type Reconciled, type ReconcileReport } from '../../reconcile/reconcile.ts';
 import { withHints } from '../../store/breaks/hints.ts';
 import { breaksToHeal, markHealingRead, type BreakRow } from '../../store/breaks/breaks.ts';
 import { writeTransaction } from '../../store/engine/write-transaction.ts';
@@ -31,32 +25,22 @@ const HEALING_SPAN_MS_MAX = 24 * 3_600_000;
 /** Most breaks checked to choose the spans of one run: many may lie in one span. */
 const BREAKS_CHECKED_MAX = 10 * HEALING_READS_MAX;
 
-/** Returns what the figures say in the end; null if only some currencies were chained. */
-export async function reconcileStage(
-  work: MerchantWork,
-  outcome: MerchantOutcome,
-): Promise<FiguresSeen | null> {
+export async function reconcileStage(work: MerchantWork, outcome: MerchantOutcome): Promise<void> {
   const { known } = work;
-  const { seen: seenFirst, begins, ...report } = await chain(work, known);
-  let seen = seenFirst;
+  const { begins, ...report } = await chain(work, known);
   outcome.reconcile = report;
   const isBroken = known.hasBreaks || report.opened.length > 0;
-  if (work.request.command === 'run' && isBroken && (await heal(work, outcome))) {
-    const again = await chain(work);
-    seen = again.seen;
-    outcome.reconcile = joined(report, again);
-  }
+  if (work.request.command === 'run' && isBroken && (await heal(work, outcome)))
+    outcome.reconcile = joined(report, await chain(work));
   const { opened } = outcome.reconcile;
   // Entries of another ledger make a beginning, or a break: they do not go on from the merchant's own balance.
   outcome.isToCompare = known.isToCompare || begins || opened.length > 0;
   if (opened.length > 0)
     outcome.reconcile = { ...outcome.reconcile, opened: await withHints(work.deps.db, opened) };
-  return seen;
 }
 
-/** The day after the range is read as well, as today's first hours may be. */
 const chain = (
-  { request, deps, lease, runId, merchantNo, days: { from, to } }: MerchantWork,
+  { request, deps, lease, runId, merchantNo }: MerchantWork,
   known?: KnownAhead,
 ): Promise<Reconciled> =>
   reconcileAccounts({
@@ -66,7 +50,6 @@ const chain = (
     runId,
     readQuarantined,
     accounts: { merchantNo, currencies: request.currencies },
-    days: { from, to: addDays(to, 1) },
     onProgress: (progress) => deps.onProgress({ stage: 'reconcile', merchantNo, ...progress }),
   });
 

@@ -1409,14 +1409,6 @@ export interface LedgerCursor {
    */
   currency: string;
   /**
-   * The account's first day with figures. Null before it has some. Once an earlier day has some, both days say nothing.
-   */
-  figured_from: string | null;
-  /**
-   * Every day from the first one up to this one has figures. Later ones may have some too.
-   */
-  figured_through: string | null;
-  /**
    * Whether as many are stored, after days that differed were read again.
    */
   is_held: boolean | null;
