@@ -1,7 +1,6 @@
 /** The day's summary: one line per currency, with the breaks that a person resolved. They remain breaks, and the verdict stays `broken`. */
-import type { Kysely, Transaction } from 'kysely';
+import type { Kysely } from 'kysely';
 import { dayWindow } from '../ledger/business-day.ts';
-import type { BusinessDay } from '../ledger/entry.ts';
 import { overlaps } from '../ledger/window.ts';
 import { explainedBreaks, type ExplainedBreak } from '../store/breaks/break-cases.ts';
 import type { DB } from '../store/engine/schema.ts';

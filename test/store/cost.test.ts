@@ -6,8 +6,7 @@
  */
 import { sql, type Kysely } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { addDays, dayOf } from '../../src/ledger/business-day.ts';
-import type { Account } from '../../src/ledger/entry.ts';
+import { dayOf } from '../../src/ledger/business-day.ts';
 import { certifiedWindows } from '../../src/store/certificates.ts';
 import { accountsOf } from '../../src/ledger/account-filter.ts';
 import { chainFacts } from '../../src/store/chain-facts.ts';
@@ -31,10 +30,6 @@ import { certified, DAY, entry, MERCHANT, NOW } from './support.ts';
 const OLD_ENTRIES = 40_000;
 const NEW_ENTRIES = 100;
 const WEEK_MS = 7 * 86_400_000;
-
-const HASH_OF_ZEROS = sql`
-  hash_record_extended(ROW(0::numeric, 0::numeric, 0, 0::numeric, 0, 0::numeric, 0::numeric,
-    false, false, false, false, false), 0) >> 11`;
 
 /** Two merchants with years of entries, days and statements in three currencies, and one certificate per hour. One day is due. */
 async function fill(db: Kysely<DB>): Promise<void> {
@@ -96,11 +91,6 @@ describe.each([
   });
   afterAll(() => database.close());
 
-  const inOneBatch = async (account: Account) => {
-    const entries = [];
-    for await (const batch of readAccount(db, account, DAY)) entries.push(...batch);
-    return entries;
-  };
   const keep = (reading: WindowReading) => () =>
     storeWindow(db, lease, { merchantNo: MERCHANT, window: DAY, currency: null, reading, runId, now: NOW });
   const fresh = Array.from({ length: NEW_ENTRIES }, (__, n) => entry(n));

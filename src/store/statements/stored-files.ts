@@ -1,7 +1,7 @@
 /** What must lie in the object store, as rows of `artifact`: the current manifests, and what was last read back of each file. */
 import { sql, type Selectable } from 'kysely';
 import type { BusinessDay } from '../../ledger/entry.ts';
-import { arrayLiteral, type Db, type Trx, rowsOf } from '../engine/database.ts';
+import { arrayLiteral, type Db, type Trx } from '../engine/database.ts';
 import type { Artifact } from '../engine/schema.ts';
 import { currenciesOf, type StatementRow, type SummaryRow } from './statements.ts';
 

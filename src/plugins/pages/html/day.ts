@@ -133,7 +133,11 @@ function figuresPart(
     ...figuresOf(row),
     isExplained: row.verdict === 'broken' && mark.state === 'explained' && found.breaks.length > 0,
   }));
-  const isDue = known !== null && known.version !== known.published_version && published !== undefined && published === revisions[0];
+  const isDue =
+    known !== null &&
+    known.version !== known.published_version &&
+    published !== undefined &&
+    published === revisions[0];
   const [stated] = columns.map(([, { verdict }]) => verdict);
   return html`<h2 id="figures">${day.figures}</h2>
     ${sumOf(view, { label: day.sum(account.currency), columns: columns.map(([head]) => head) }, summed)}
