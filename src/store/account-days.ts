@@ -6,7 +6,6 @@ import type { ChainedDay } from '../ledger/chain/account-days.ts';
 import { ofAccounts } from './account-filter.ts';
 import { arrayLiteral, type Db, type Trx, rowOf, rowsOf, type ValueOrSql } from './engine/database.ts';
 import type { AccountDay as AccountDayTable } from './engine/schema.ts';
-import type { Columns } from './engine/shared-statement.ts';
 import { otherClosingsText } from '../ledger/chain/figures.ts';
 import { heldCurrencies } from './entries.ts';
 
@@ -40,15 +39,6 @@ export interface DayAsked {
   readonly day: BusinessDay;
   readonly window: Window;
 }
-
-/** The days of a question as columns, and as rows `part (day, begin_ms, end_ms)` of a query about a row `asked`. */
-export const DAY_LISTS: Columns<{ readonly days: readonly DayAsked[] }> = {
-  days: ['text', ({ days }) => arrayLiteral(days.map(({ day }) => day))],
-  begins: ['text', ({ days }) => arrayLiteral(days.map(({ window }) => window.beginMs))],
-  ends: ['text', ({ days }) => arrayLiteral(days.map(({ window }) => window.endMs))],
-};
-export const DAYS_ASKED = sql`
-  unnest(asked.days::date[], asked.begins::bigint[], asked.ends::bigint[]) AS part (day, begin_ms, end_ms)`;
 
 /** The account's days with figures before that day, the last of them, in order. */
 export const figuresBefore = async (db: Db, account: Account, day: BusinessDay, limit: number) =>

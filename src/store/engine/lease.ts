@@ -162,14 +162,6 @@ export async function assertLease(trx: Trx, lease: Lease): Promise<string> {
 /** Stands in a statement of a transaction that has asserted the one lease. */
 export const HELD_ALREADY: RawBuilder<unknown> = sql`(SELECT 1 AS nth)`;
 
-/** Of those who ask to write, rows `(nth, merchant_no)`. */
-export const heldMerchants = (
-  asks: readonly { readonly merchantNo: string }[],
-  held: RawBuilder<unknown>,
-): RawBuilder<unknown> => sql`(
-  SELECT nth, asked.merchant_no FROM unnest(${arrayLiteral(asks.map(({ merchantNo }) => merchantNo))}::text[])
-    WITH ORDINALITY AS asked (merchant_no, nth) JOIN ${held} AS own USING (nth))`;
-
 interface LeasesTaken {
   readonly taken: readonly Lease[];
   /** Why the others could not be taken, by the lease's name. */
