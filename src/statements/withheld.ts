@@ -175,7 +175,7 @@ const ANOTHER_LEDGER =
 
 /** Days before `day` were asked about before. */
 function whyHeld(
-  { account, day }: AccountOnDay,
+  { account, day, own }: AccountOnDay & { readonly own: Figures },
   { statements }: PastOfDay,
   withheld: readonly WithheldDay[],
 ): WithheldDay | null {
@@ -183,11 +183,14 @@ function whyHeld(
     (one) => one.cause === 'held' && accountKey(one.account) === accountKey(account),
   );
   const isPublished = statements.some(({ currency }) => currency === account.currency);
-  if (!isPublished && first === undefined) return null;
+  const isEmpty = own.creditCount + own.debitCount === 0;
+  if (!isPublished && !isEmpty && first === undefined) return null;
   const why =
-    first === undefined
-      ? 'entries of this merchant are held, and until they are back or accepted as gone no published day is revised'
-      : `it follows ${first.day}, which is not revised while entries of this merchant are held`;
+    !isPublished && isEmpty
+      ? 'it came without entries, and until the entries of this merchant that are held are back or accepted as gone no such day is published'
+      : first === undefined
+        ? 'entries of this merchant are held, and until they are back or accepted as gone no published day is revised'
+        : `it follows ${first.day}, which is not revised while entries of this merchant are held`;
   return { account, day, cause: 'held', why };
 }
 

@@ -6,7 +6,7 @@ import { addDays, dayOf, dayWindow, zoneDays } from '../../ledger/business-day.t
 import { isChecked } from '../../ledger/checks.ts';
 import { emptyBusyDays, USUAL_DAYS, type EntriesADay } from '../../ledger/empty-days.ts';
 import type { BusinessDay } from '../../ledger/entry.ts';
-import { silenceOf, type ActiveDays } from '../../ledger/silence.ts';
+import { silenceOf, TAIL_MS_MIN, type ActiveDays } from '../../ledger/silence.ts';
 import {
   endSilences,
   quietAccounts,
@@ -166,14 +166,54 @@ async function noteSilentAccounts(
     (sync.report.failure === null &&
       !sync.report.uncertified.some(({ window }) => window.endMs >= last.beginMs));
   if (!isRead || dayWindow(addDays(through, 1), zone).endMs <= settledMs(work)) return;
-  const silent = new Map<string, SilentNow>();
-  for (const { currency, newestMs, days } of await quietAccounts(deps.db, merchantNo, { ...last, through })) {
-    const silence = silenceOf(activeDays(days, zone), through);
-    if (silence !== null)
-      silent.set(currency, { ...silence, newestMs, beginMs: newestMs + 1, endMs: last.endMs });
-  }
+  const accounts = await quietAccounts(deps.db, merchantNo, { ...last, through });
+  const silent = silentNow(accounts, { through, endMs: last.endMs, zone });
   if (silent.size === 0 && !known.hasSilent) return;
   await writeTransaction(deps.db, lease, (trx) => storeSilent(trx, merchantNo, silent, deps.now()));
+}
+
+/**
+ * The silent accounts, by currency. A frozen state freezes all accounts of a merchant: where no account has a newer entry, and one of them or
+ * all together are silent, the others are not proven either from the newest entry of all on. Pure.
+ */
+export function silentNow(
+  accounts: readonly QuietAccount[],
+  { through, endMs, zone }: { readonly through: BusinessDay; readonly endMs: number; readonly zone: string },
+): ReadonlyMap<string, SilentNow> {
+  const isQuiet = ({ newestMs }: QuietAccount): boolean => newestMs <= endMs - TAIL_MS_MIN;
+  const silent = new Map<string, SilentNow>();
+  for (const { currency, newestMs, days } of accounts.filter(isQuiet)) {
+    const silence = silenceOf(activeDays(days, zone), through);
+    if (silence !== null)
+      silent.set(currency, { ...silence, newestMs, isOfAll: false, beginMs: newestMs + 1, endMs });
+  }
+  if (!accounts.every(isQuiet) || accounts.some(({ isAccepted }) => isAccepted)) return silent;
+  const together = silenceOf(daysTogether(accounts, zone), through) ?? [...silent.values()][0];
+  if (together === undefined) return silent;
+  const newestMs = Math.max(...accounts.map((one) => one.newestMs));
+  const ofAll = {
+    ...together,
+    newestDay: dayOf(newestMs, zone),
+    newestMs,
+    isOfAll: true,
+    beginMs: newestMs + 1,
+    endMs,
+  };
+  return new Map(accounts.map(({ currency }) => [currency, silent.get(currency) ?? ofAll]));
+}
+
+/** The days of all accounts as if they were one account's. */
+function daysTogether(accounts: readonly QuietAccount[], zone: string): ActiveDays {
+  const byDay = Map.groupBy(
+    accounts.flatMap(({ days }) => days),
+    ({ day }) => day,
+  );
+  const days = [...byDay].map(([day, own]) => {
+    const times = own.map(({ lastMs }) => lastMs);
+    const lastMs = times.includes(null) ? null : Math.max(...times.map(Number));
+    return { day, count: own.reduce((sum, { count }) => sum + count, 0), lastMs };
+  });
+  return activeDays(days, zone);
 }
 
 const activeDays = (days: QuietAccount['days'], zone: string): ActiveDays =>
