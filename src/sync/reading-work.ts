@@ -82,7 +82,7 @@ export function createReadingWork(
     countProven: (proved, total) => {
       proven += pagesOf(total);
       const known = provenAt.get(total) ?? [];
-      if (total >= CAP_MIN && !cappedAt.has(total) && known.length < WINDOWS_MAX)
+      if (total > 0 && !cappedAt.has(total) && known.length < WINDOWS_MAX)
         provenAt.set(total, [...known, proved]);
     },
     onceFor: async (total, ask) => {
@@ -115,8 +115,8 @@ export function createReadingWork(
         throw new ReadingStopped(alikeText(total, run.windows.length));
     },
     isStatedElsewhere: ({ window, currency }, total) => {
-      if (total < CAP_MIN) return false;
       if (cappedAt.has(total)) return true;
+      if (total < CAP_MIN) return false;
       const by = statedBy.get(total);
       return by !== undefined && by !== keyOf(window, currency);
     },
