@@ -6,7 +6,7 @@ import { addDays, dayOf, dayWindow, zoneDays } from '../../ledger/business-day.t
 import { isChecked } from '../../ledger/checks.ts';
 import { emptyBusyDays, USUAL_DAYS, type EntriesADay } from '../../ledger/empty-days.ts';
 import type { BusinessDay } from '../../ledger/entry.ts';
-import { silenceOf, TAIL_MS_MIN, type ActiveDays } from '../../ledger/silence.ts';
+import { HABIT_DAYS_TOGETHER_MIN, silenceOf, TAIL_MS_MIN, type ActiveDays } from '../../ledger/silence.ts';
 import {
   endSilences,
   quietAccounts,
@@ -173,8 +173,8 @@ async function noteSilentAccounts(
 }
 
 /**
- * The silent accounts, by currency. A frozen state freezes all accounts of a merchant: where no account has a newer entry, and one of them or
- * all together are silent, the others are not proven either from the newest entry of all on. Pure.
+ * The silent accounts, by currency. A frozen state freezes all accounts of a merchant: where all together are silent, or one since the day
+ * of the newest entry of all, the others are not proven either from that entry on. Pure.
  */
 export function silentNow(
   accounts: readonly QuietAccount[],
@@ -188,17 +188,13 @@ export function silentNow(
       silent.set(currency, { ...silence, newestMs, isOfAll: false, beginMs: newestMs + 1, endMs });
   }
   if (!accounts.every(isQuiet) || accounts.some(({ isAccepted }) => isAccepted)) return silent;
-  const together = silenceOf(daysTogether(accounts, zone), through) ?? [...silent.values()][0];
-  if (together === undefined) return silent;
   const newestMs = Math.max(...accounts.map((one) => one.newestMs));
-  const ofAll = {
-    ...together,
-    newestDay: dayOf(newestMs, zone),
-    newestMs,
-    isOfAll: true,
-    beginMs: newestMs + 1,
-    endMs,
-  };
+  const newestDay = dayOf(newestMs, zone);
+  const together =
+    silenceOf(daysTogether(accounts, zone), through, HABIT_DAYS_TOGETHER_MIN) ??
+    [...silent.values()].find((one) => one.newestDay === newestDay);
+  if (together === undefined) return silent;
+  const ofAll = { ...together, newestDay, newestMs, isOfAll: true, beginMs: newestMs + 1, endMs };
   return new Map(accounts.map(({ currency }) => [currency, silent.get(currency) ?? ofAll]));
 }
 
