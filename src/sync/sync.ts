@@ -48,7 +48,7 @@ import { createReadingStore, type ReadingStore } from './store-readings.ts';
 import { TimeZoneWrong } from './time-zone-proof.ts';
 import { lengthMs } from '../ledger/window.ts';
 import { asZoneChange } from './zone-changed.ts';
-import { fullSeconds, plannedIn, SEEN_MS_BEFORE, widen, type WideWindow } from './wide-windows.ts';
+import { fullSeconds, plannedIn, SEEN_MS_BEFORE, widen, wideOf, type WideWindow } from './wide-windows.ts';
 import type { Kysely } from 'kysely';
 
 /**
@@ -215,15 +215,24 @@ async function readAll(pass: Pass): Promise<void> {
   // What lacks stored entries may lack others as well. Smaller windows show whose they are.
   // So may a window that was proven with a total which another one, or the parts of a longer one, then showed to be a cap.
   const again = async (): Promise<WideWindow[]> => {
-    const found = [...(await readings.takeAgain()), ...pass.work.takeProvenAtCap()];
+    const found = [...(await readings.takeAgain()), ...provenAtCap(pass)];
     if (found.length > 0) return found;
     await nameCaps(pass);
-    return pass.work.takeProvenAtCap();
+    return provenAtCap(pass);
   };
   for (let asked = await again(); asked.length > 0; asked = await again())
     await readOnce(pass, { asked, reader: source.reader, proven, onWindowDone: () => undefined });
   await readings.finish();
 }
+
+/** By their planned windows, so that each day is proven by itself. */
+const provenAtCap = ({ work, planned }: Pass): WideWindow[] =>
+  work.takeProvenAtCap().map((asked) =>
+    wideOf(
+      plannedIn(asked, planned).map(({ window }) => window),
+      asked.currency,
+    ),
+  );
 
 /** A cap hides more entries than one wrong total or an entry at the edge of a window accounts for. */
 const HIDDEN_FACTOR_MIN = 1.05;
@@ -238,7 +247,7 @@ async function nameCaps({ options, readings, source, work, lesserNamed }: Pass):
     const again = await source.reader.page(pageQuery(merchant, asked, 1), signal);
     if (again.total !== total) continue;
     work.noteCap(capText(asked, total, came));
-    work.noteCapped(total);
+    work.noteCapped(total, asked);
   }
 }
 
