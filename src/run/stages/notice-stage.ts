@@ -187,7 +187,8 @@ export function silentNow(
     if (silence !== null)
       silent.set(currency, { ...silence, newestMs, isOfAll: false, beginMs: newestMs + 1, endMs });
   }
-  if (!accounts.every(isQuiet) || accounts.some(({ isAccepted }) => isAccepted)) return silent;
+  const mayBeFrozen = accounts.length > 0 && accounts.every((one) => isQuiet(one) && !one.isAccepted);
+  if (!mayBeFrozen) return silent;
   const newestMs = Math.max(...accounts.map((one) => one.newestMs));
   const newestDay = dayOf(newestMs, zone);
   const together =
