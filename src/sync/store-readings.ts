@@ -77,7 +77,7 @@ interface ReadingStoreOptions {
   readonly signal: AbortSignal;
   readonly readOlder: OwnLedgerOptions['readOlder'];
   /** A person answers for the zone: stored entries may come at other times. */
-  readonly timeZoneTrusted?: boolean;
+  readonly timeZoneTrusted: boolean;
 }
 
 export interface ReadingStore {
@@ -390,7 +390,7 @@ function createOthers(
 
 /** Throws `TimestampsMoved`. Asks only where a stored entry is not shown as it is stored. */
 async function refuseMoved(
-  { db, merchantNo, timeZoneTrusted = false }: ReadingStoreOptions,
+  { db, merchantNo, timeZoneTrusted }: ReadingStoreOptions,
   compared: readonly Compared[],
 ): Promise<void> {
   if (timeZoneTrusted || !compared.some(({ unstored }) => unstored.isAbsenceOpen)) return;

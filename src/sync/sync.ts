@@ -183,7 +183,10 @@ async function beginPass(options: SyncOptions, shared: Shared): Promise<Pass> {
       ...{ db, merchantNo, probe: source.probe },
       clockSkewMs: zoneGate.clockSkewMs,
     }),
-    readings: createReadingStore({ ...options, merchantNo, planned, readOlder: readOlder(options, source) }),
+    readings: createReadingStore({
+      ...{ ...options, merchantNo, planned, timeZoneTrusted: zoneGate.isTrusted },
+      readOlder: readOlder(options, source),
+    }),
     ...{ contradictions: [], lesserNamed: new Set(), waiting: [], windowsDone: 0 },
   };
 }

@@ -112,8 +112,7 @@ test.each([
     }
     const own = env;
     env = { ...own, PLATFORM_TIME_ZONE_PROOF: 'trusted' };
-    const taken = await night('2026-03-07', ['--merchant', 'A']);
-    console.log(taken.stdout.slice(0, 3000), await statements());
+    await night('2026-03-07', ['--merchant', 'A']);
     env = own;
     expect(await statements()).toContain('A 2026-03-06 r1');
   },
