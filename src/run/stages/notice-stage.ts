@@ -176,7 +176,7 @@ async function noteSilentAccounts(
  * The silent accounts, by currency. A frozen state freezes all accounts of a merchant: where all together are silent, or one since the day
  * of the newest entry of all, the others are not proven either from that entry on. Pure.
  */
-export function silentNow(
+function silentNow(
   accounts: readonly QuietAccount[],
   { through, endMs, zone }: { readonly through: BusinessDay; readonly endMs: number; readonly zone: string },
 ): ReadonlyMap<string, SilentNow> {
