@@ -181,6 +181,7 @@ CREATE TABLE lateness_count (
 -- enough to be believed.
 CREATE TABLE silent_account (
   merchant_no text COLLATE "C" NOT NULL, currency text COLLATE "C" NOT NULL,
+  is_of_all boolean NOT NULL, -- Whether no account of the merchant has a newer entry, and that is what is odd. The times and figures are of all accounts then.
   begin_ms bigint NOT NULL, -- The ms after the newest entry, since 1970.
   end_ms bigint NOT NULL, -- Last ms of the last day that was read, included.
   newest_day date NOT NULL, -- The last day with entries.

@@ -10,6 +10,8 @@ import type { BusinessDay } from './entry.ts';
 export const HABIT_DAYS = 400;
 /** Fewer days, or days of fewer weekdays, are no habit. */
 const HABIT_DAYS_MIN = 3;
+/** Accounts of a merchant may rest together, so that together they need to have lived through more. */
+export const HABIT_DAYS_TOGETHER_MIN = 7;
 /** The averages of so many of its last days are both as many as a busy day's. */
 const AVERAGED_DAYS = [7, 28];
 /** An account may be silent this many times longer than it ever was. */
@@ -50,7 +52,11 @@ export interface Silence {
  * The silence of an account up to `through`, if it is busy and was never silent for nearly as long; null otherwise. Weekdays on
  * which it never has entries do not count, and neither does a weekend that it has not lived through yet.
  */
-export function silenceOf(active: ActiveDays, through: BusinessDay): Silence | null {
+export function silenceOf(
+  active: ActiveDays,
+  through: BusinessDay,
+  habitDaysMin = HABIT_DAYS_MIN,
+): Silence | null {
   const [first, newestDay] = [
     [...active.keys()].reduce(earlier, through),
     [...active.keys()].reduce(later, ''),
@@ -59,7 +65,7 @@ export function silenceOf(active: ActiveDays, through: BusinessDay): Silence | n
   const known = daysFromTo(later(first, addDays(newestDay, -HABIT_DAYS)), newestDay);
   const isDue = dueOn(known, active);
   const habit = known.filter(isDue);
-  if (!isBusy(habit, active)) return null;
+  if (habit.length < habitDaysMin || !isBusy(habit, active)) return null;
   const days = daysFromTo(addDays(newestDay, 1), through).filter(isDue).length;
   const longest = longestEmpty(habit, active);
   const usualTailMs = usualTailOfCut(habit, active);

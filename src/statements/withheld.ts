@@ -112,7 +112,7 @@ export function whyWithheld(
   if (missing.length === 0) {
     const due = { account, day, ...near };
     const held = heldEntries !== null ? whyHeld(due, past, withheld) : null;
-    return held ?? whyUnreadable(due, past) ?? whyAdopted(due, past);
+    return held ?? whyUnreadable(due, past) ?? whyAfterUnreadable(due, withheld) ?? whyAdopted(due, past);
   }
   const spans = missing
     .slice(0, SPANS_NAMED_MAX)
@@ -134,6 +134,19 @@ export function whyUnreadable(
     read === 0
       ? `none of its entries can be read: ${count} in quarantine`
       : `${entries} that may be of it cannot be read, and its other ${counted(read, 'entry', 'entries')} would pass for all`;
+  return { account, day, cause: 'unreadable', why };
+}
+
+/** A day without entries proves no opening: where entries before it cannot be read, the balance that it opens on may be of before them. */
+function whyAfterUnreadable(
+  { account, day, own }: AccountOnDay & { readonly own: Figures },
+  withheld: readonly WithheldDay[],
+): WithheldDay | null {
+  if (own.creditCount + own.debitCount > 0) return null;
+  const isOfAccount = (one: WithheldDay): boolean => accountKey(one.account) === accountKey(account);
+  const first = withheld.find((one) => one.cause === 'unreadable' && one.day < day && isOfAccount(one));
+  if (first === undefined) return null;
+  const why = `it has no entries, and follows ${first.day}, of which entries cannot be read`;
   return { account, day, cause: 'unreadable', why };
 }
 
@@ -162,7 +175,7 @@ const ANOTHER_LEDGER =
 
 /** Days before `day` were asked about before. */
 function whyHeld(
-  { account, day }: AccountOnDay,
+  { account, day, own }: AccountOnDay & { readonly own: Figures },
   { statements }: PastOfDay,
   withheld: readonly WithheldDay[],
 ): WithheldDay | null {
@@ -170,11 +183,14 @@ function whyHeld(
     (one) => one.cause === 'held' && accountKey(one.account) === accountKey(account),
   );
   const isPublished = statements.some(({ currency }) => currency === account.currency);
-  if (!isPublished && first === undefined) return null;
+  const isEmpty = own.creditCount + own.debitCount === 0;
+  if (!isPublished && !isEmpty && first === undefined) return null;
   const why =
-    first === undefined
-      ? 'entries of this merchant are held, and until they are back or accepted as gone no published day is revised'
-      : `it follows ${first.day}, which is not revised while entries of this merchant are held`;
+    !isPublished && isEmpty
+      ? 'it came without entries, and until the entries of this merchant that are held are back or accepted as gone no such day is published'
+      : first === undefined
+        ? 'entries of this merchant are held, and until they are back or accepted as gone no published day is revised'
+        : `it follows ${first.day}, which is not revised while entries of this merchant are held`;
   return { account, day, cause: 'held', why };
 }
 

@@ -52,8 +52,11 @@ export async function storeWindow(
   db: Db,
   lease: Lease,
   toStore: WindowToStore,
+  /** Called before anything is written; what it throws leaves the window as it was. */
+  check?: (compared: readonly Compared[]) => Promise<void>,
 ): Promise<StoredWindow & { readonly absent: number }> {
   const [unstored] = await compareWithStored(db, [toStore]);
+  await check?.([{ part: toStore, unstored: unstored! }]);
   const { absent, ...figures } = await storeWide(db, lease, [{ part: toStore, unstored: unstored! }]);
   return { ...figures, absent: absent[0]! };
 }

@@ -9,6 +9,7 @@
  */
 import type { Window } from '../ledger/entry.ts';
 import { lengthMs, subtractWindows } from '../ledger/window.ts';
+import type { LedgerPage } from '../platform/ledger-reader.ts';
 import type { Asked, Reading } from './certificate.ts';
 import { isRefusal, spanText, type PageSource } from './page-source.ts';
 import type { CapFinding } from './reading-work.ts';
@@ -25,7 +26,7 @@ const QUIET_MS = 36 * 3_600_000;
 const EXPECTED_MIN = 5;
 const ENTRIES_MIN = 10;
 
-/** So much more in the halves may be two wrong totals. A cap that hides no more than that shows by the balances, or hides more soon. */
+/** So much more in the halves may be two wrong totals, unless they show an entry that the window hid. */
 const WRONG_TOTALS_MAX = 2;
 
 const NONE: CapFinding = { kind: 'none' };
@@ -38,38 +39,48 @@ export async function findCap(
 ): Promise<CapFinding> {
   const { total } = reading;
   if (wasRead(asked)) return NONE;
-  const times = [...reading.entries.values(), ...reading.neighbours.values()].map(({ bookedMs }) => bookedMs);
-  const ask = (): Promise<CapFinding> => askHalves(asked, { total, times }, source, clockSkewMs);
+  const shown = [...reading.entries.values(), ...reading.neighbours.values()];
+  const times = shown.map(({ bookedMs }) => bookedMs);
+  const numbers = new Set(shown.map(({ batchNo }) => batchNo));
+  const ask = (): Promise<CapFinding> => askHalves(asked, { total, times, numbers }, source, clockSkewMs);
   if (isRound(total) || (total > 0 && hasLongQuiet(asked, times))) return ask();
   return source.work.isStatedElsewhere(asked, total) ? source.work.onceFor(total, ask) : NONE;
 }
 
 async function askHalves(
   asked: Asked,
-  { total, times }: { readonly total: number; readonly times: readonly number[] },
+  {
+    total,
+    times,
+    numbers,
+  }: {
+    readonly total: number;
+    readonly times: readonly number[];
+    readonly numbers: ReadonlySet<string>;
+  },
   source: Pick<PageSource, 'page' | 'work'>,
   clockSkewMs: number,
 ): Promise<CapFinding> {
   const halves = halvesOf(asked.window, times);
   if (halves === null) return NONE;
   const { currency } = asked;
-  const totalOf = async (window: Window): Promise<number> =>
-    (await source.page({ window, currency }, 1)).total;
+  const firstPage = (window: Window): Promise<LedgerPage> => source.page({ window, currency }, 1);
   try {
     const cutMs = halves[1].beginMs;
     // Asked for with the clock's slack, both halves have the entries next to the cut.
     const isInBoth = (ms: number): boolean =>
       clockSkewMs > 0 && Math.abs(ms - cutMs) <= 2 * clockSkewMs + SECOND_MS;
     const inBoth = times.filter(isInBoth).length;
-    const halfTotals = (): Promise<number[]> => Promise.all(halves.map(totalOf));
+    const halfPages = (): Promise<LedgerPage[]> => Promise.all(halves.map(firstPage));
     const sumOf = (totals: readonly number[]): number => totals[0]! + totals[1]! - inBoth;
-    const first = await halfTotals();
+    const first = (await halfPages()).map((page) => page.total);
     if (sumOf(first) <= total) return NONE;
-    if ((await totalOf(asked.window)) > total) return { kind: 'changed' };
+    if ((await firstPage(asked.window)).total > total) return { kind: 'changed' };
     // One wrong total is no cap: both halves have to state as much again.
-    const second = await halfTotals();
-    const sum = sumOf(first.map((one, nth) => Math.min(one, second[nth]!)));
-    if (sum <= total + WRONG_TOTALS_MAX) return { kind: 'changed' };
+    const second = await halfPages();
+    const sum = sumOf(first.map((one, nth) => Math.min(one, second[nth]!.total)));
+    const isHiding = second.some(({ entries }) => entries.some(({ batchNo }) => !numbers.has(batchNo)));
+    if (sum <= total + (isHiding ? 0 : WRONG_TOTALS_MAX)) return { kind: 'changed' };
     source.work.noteCapped(total);
     return { kind: 'capped', sentence: capText(asked, total, sum), parts: sum };
   } catch (error) {

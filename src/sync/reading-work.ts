@@ -11,7 +11,7 @@ import type { LedgerPage } from '../platform/ledger-reader.ts';
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
 import { pagesOf, type Asked } from './certificate.ts';
 import type { ReadLimits } from './limits.ts';
-import { isWithin, wideOf, type WideWindow } from './wide-windows.ts';
+import { isWithin } from './wide-windows.ts';
 
 /** The reading of a merchant's windows was stopped before its end, as it led nowhere. */
 class ReadingStopped extends ExpectedError {
@@ -38,10 +38,10 @@ export interface ReadingWork {
    * about; if it is, each is.
    */
   readonly onceFor: (total: number, ask: () => Promise<CapFinding>) => Promise<CapFinding>;
-  /** A window was capped at this total. */
-  readonly noteCapped: (total: number) => void;
+  /** A window was capped at this total. `isInParts`: it is read in parts already. */
+  readonly noteCapped: (total: number, isInParts?: Asked) => void;
   /** Windows that were proven with a total before another one showed that it is a cap: they are to be read again. */
-  readonly takeProvenAtCap: () => WideWindow[];
+  readonly takeProvenAtCap: () => Asked[];
   readonly noteCap: (sentence: string) => void;
   /** Sentences about caps that the platform has on its results, each once. */
   readonly caps: () => readonly string[];
@@ -82,7 +82,7 @@ export function createReadingWork(
     countProven: (proved, total) => {
       proven += pagesOf(total);
       const known = provenAt.get(total) ?? [];
-      if (total >= CAP_MIN && !cappedAt.has(total) && known.length < WINDOWS_MAX)
+      if (total > 0 && !cappedAt.has(total) && known.length < WINDOWS_MAX)
         provenAt.set(total, [...known, proved]);
     },
     onceFor: async (total, ask) => {
@@ -95,12 +95,18 @@ export function createReadingWork(
       asked.set(total, finding);
       return finding;
     },
-    noteCapped: (total) => void cappedAt.add(total),
+    noteCapped: (total, isInParts) => {
+      cappedAt.add(total);
+      const left = (provenAt.get(total) ?? []).filter(
+        ({ window, currency }) => isInParts?.currency !== currency || !isSame(window, isInParts.window),
+      );
+      provenAt.set(total, left);
+    },
     takeProvenAtCap: () =>
       [...cappedAt].flatMap((total) => {
         const again = provenAt.get(total) ?? [];
         provenAt.delete(total);
-        return again.map(({ window, currency }) => wideOf([window], currency));
+        return again;
       }),
     noteTotal: ({ window, currency }, page) => {
       const { total } = page;
@@ -115,8 +121,8 @@ export function createReadingWork(
         throw new ReadingStopped(alikeText(total, run.windows.length));
     },
     isStatedElsewhere: ({ window, currency }, total) => {
-      if (total < CAP_MIN) return false;
       if (cappedAt.has(total)) return true;
+      if (total < CAP_MIN) return false;
       const by = statedBy.get(total);
       return by !== undefined && by !== keyOf(window, currency);
     },

@@ -6,6 +6,7 @@ import { covers, lengthMs } from '../ledger/window.ts';
 import { certifiedWindows } from '../store/certificates.ts';
 import type { Lease } from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';
+import { entriesByNumber } from '../store/entries.ts';
 import {
   NOTHING_CHANGED,
   type StoredWindow,
@@ -24,6 +25,7 @@ import type { Asked } from './certificate.ts';
 import { createBeliefs } from './beliefs.ts';
 import type { NotedReading } from './certify.ts';
 import type { OwnLedgerOptions } from './ledger-sight.ts';
+import { movedAlike, TimestampsMoved } from './moved-alike.ts';
 import { createOwnLedger, type OwnLedger } from './own-ledger.ts';
 import { holds, plannedIn, type WideWindow, wideOf } from './wide-windows.ts';
 import pLimit from 'p-limit';
@@ -74,6 +76,8 @@ interface ReadingStoreOptions {
   readonly now: () => Date;
   readonly signal: AbortSignal;
   readonly readOlder: OwnLedgerOptions['readOlder'];
+  /** A person answers for the zone: stored entries may come at other times. */
+  readonly timeZoneTrusted: boolean;
 }
 
 export interface ReadingStore {
@@ -276,6 +280,7 @@ export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
     const known = one === given ? before : undefined;
     const { asked, read } = one;
     const compared = beliefs.isToCompare(asked, read) ? (known ?? (await compare(one))) : null;
+    if (compared !== null) await refuseMoved(options, compared);
     const verdict = beliefs.observe({ asked, read, compared });
     if (verdict.kind === 'store') await writes.store(asked, read);
     if (verdict.kind === 'store parts') await writes.storeParts(verdict.parts, read);
@@ -383,8 +388,23 @@ function createOthers(
   };
 }
 
+/** Throws `TimestampsMoved`. Asks only where a stored entry is not shown as it is stored. */
+async function refuseMoved(
+  { db, merchantNo, timeZoneTrusted }: ReadingStoreOptions,
+  compared: readonly Compared[],
+): Promise<void> {
+  if (timeZoneTrusted || !compared.some(({ unstored }) => unstored.isAbsenceOpen)) return;
+  const came = compared.flatMap(({ part }) => part.reading.entries);
+  const numbers = compared.flatMap(({ unstored }) => unstored.entries.map(({ batchNo }) => batchNo));
+  const known = new Map(came.map((entry) => [entry.batchNo, entry]));
+  for (const one of numbers) known.delete(one);
+  const stored = await entriesByNumber(db, merchantNo, numbers);
+  const moved = movedAlike(came, new Map([...known, ...stored]));
+  if (moved !== null) throw new TimestampsMoved(merchantNo, moved);
+}
+
 function createWrites(
-  { db, lease, merchantNo, runId, now, planned }: ReadingStoreOptions,
+  options: ReadingStoreOptions,
   {
     tally,
     absences,
@@ -395,12 +415,14 @@ function createWrites(
     readonly uncertified: UncertifiedSpan[];
   },
 ) {
+  const { db, lease, merchantNo, runId, now, planned } = options;
   return {
     store: async (part: Asked, read: NotedReading): Promise<void> => {
       const { reading } = read;
       const { window, currency } = planned.find((asked) => holds(asked, part))!;
       const about = { merchantNo, planned: window, currency, runId, now: now() };
-      const did = await storeWindow(db, lease, { ...about, window: part.window, reading });
+      const toStore = { ...about, window: part.window, reading };
+      const did = await storeWindow(db, lease, toStore, (compared) => refuseMoved(options, compared));
       tally.count(read, 1, did);
       if (reading.problem !== null) uncertified.push({ window: part.window, problem: reading.problem });
       absences.note(part, reading, did.absent);

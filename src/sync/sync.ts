@@ -48,7 +48,7 @@ import { createReadingStore, type ReadingStore } from './store-readings.ts';
 import { TimeZoneWrong } from './time-zone-proof.ts';
 import { lengthMs } from '../ledger/window.ts';
 import { asZoneChange } from './zone-changed.ts';
-import { fullSeconds, plannedIn, SEEN_MS_BEFORE, widen, type WideWindow } from './wide-windows.ts';
+import { fullSeconds, plannedIn, SEEN_MS_BEFORE, widen, wideOf, type WideWindow } from './wide-windows.ts';
 import type { Kysely } from 'kysely';
 
 /**
@@ -146,6 +146,8 @@ interface Pass extends Shared {
   readonly source: PassReader;
   readonly checkSeconds: SecondsCheck;
   readonly readings: ReadingStore;
+  /** Windows that showed fewer entries than their parts and were asked about. */
+  readonly lesserNamed: Set<Asked>;
   /** Empty readings until the zone is proven; null from then on. */
   waiting: Waiting[] | null;
   windowsDone: number;
@@ -181,8 +183,11 @@ async function beginPass(options: SyncOptions, shared: Shared): Promise<Pass> {
       ...{ db, merchantNo, probe: source.probe },
       clockSkewMs: zoneGate.clockSkewMs,
     }),
-    readings: createReadingStore({ ...options, merchantNo, planned, readOlder: readOlder(options, source) }),
-    ...{ contradictions: [], waiting: [], windowsDone: 0 },
+    readings: createReadingStore({
+      ...{ ...options, merchantNo, planned, timeZoneTrusted: zoneGate.isTrusted },
+      readOlder: readOlder(options, source),
+    }),
+    ...{ contradictions: [], lesserNamed: new Set(), waiting: [], windowsDone: 0 },
   };
 }
 
@@ -211,27 +216,41 @@ async function readAll(pass: Pass): Promise<void> {
   await proven;
   await settleWaiting(pass, true);
   // What lacks stored entries may lack others as well. Smaller windows show whose they are.
-  // So may a window that was proven with a total which another one then showed to be a cap.
-  const again = async (): Promise<WideWindow[]> => [
-    ...(await readings.takeAgain()),
-    ...pass.work.takeProvenAtCap(),
-  ];
+  // So may a window that was proven with a total which another one, or the parts of a longer one, then showed to be a cap.
+  const again = async (): Promise<WideWindow[]> => {
+    const found = [...(await readings.takeAgain()), ...provenAtCap(pass)];
+    if (found.length > 0) return found;
+    await nameCaps(pass);
+    return provenAtCap(pass);
+  };
   for (let asked = await again(); asked.length > 0; asked = await again())
     await readOnce(pass, { asked, reader: source.reader, proven, onWindowDone: () => undefined });
   await readings.finish();
-  await nameCaps(pass);
 }
+
+/** By their planned windows, so that each day is proven by itself. */
+const provenAtCap = ({ work, planned }: Pass): WideWindow[] =>
+  work.takeProvenAtCap().map((asked) =>
+    wideOf(
+      plannedIn(asked, planned).map(({ window }) => window),
+      asked.currency,
+    ),
+  );
 
 /** A cap hides more entries than one wrong total or an entry at the edge of a window accounts for. */
 const HIDDEN_FACTOR_MIN = 1.05;
 
 /** A window that showed fewer entries than its parts, and states the same total again, is one that the platform caps. */
-async function nameCaps({ options, readings, source, work }: Pass): Promise<void> {
+async function nameCaps({ options, readings, source, work, lesserNamed }: Pass): Promise<void> {
   const { merchant, signal } = options;
   for (const { asked, total, came } of readings.lesser()) {
     if (lengthMs(asked.window) > MAY_BE_CUT_MS || came < HIDDEN_FACTOR_MIN * total) continue;
+    if (lesserNamed.has(asked)) continue;
+    lesserNamed.add(asked);
     const again = await source.reader.page(pageQuery(merchant, asked, 1), signal);
-    if (again.total === total) work.noteCap(capText(asked, total, came));
+    if (again.total !== total) continue;
+    work.noteCap(capText(asked, total, came));
+    work.noteCapped(total, asked);
   }
 }
 

@@ -50,6 +50,8 @@ export interface MerchantZoneGate {
    */
   readonly prove: (probe: Probe, entries: readonly LedgerEntry[]) => Promise<void>;
   readonly isProven: () => boolean;
+  /** A person answers for the zone. */
+  readonly isTrusted: boolean;
   /** How much wider windows have to be asked for, in ms; 0 while each timestamp seen was the time filtered by. */
   readonly clockSkewMs: () => number;
   /** A sentence on what showed that the clock is off; null while nothing did. */
@@ -160,6 +162,7 @@ function createMerchantGate({ zone, toleranceMs, isTrusted, clocks, askAbout }: 
       await proofs.ensure(probe, entries, first.bookedMs);
     },
     isProven: () => isTrusted || proofs.hasAny(),
+    isTrusted,
   };
 }
 

@@ -112,6 +112,21 @@ const BUSY = entriesOfAmounts('USD', [
 const spoilt = (how: (entry: WireEntry) => WireEntry, ...batchNos: string[]) =>
   BUSY.map((entry) => (batchNos.includes(entry.batchNo) ? how(entry) : entry));
 
+test('a quiet day behind days that cannot be read waits with them, as the balance that it opens on is not known', async () => {
+  stage = await openPlainStage(spoilt(inIso, 'A-4', 'A-5'), '2026-03-06T01:30:00+08:00');
+  const run = await stage.run('2026-03-02', '2026-03-05');
+  expect(run.publish!.published.map(({ day }) => day)).toEqual(['2026-03-02', '2026-03-03']);
+  expect(run.publish!.withheld.map(({ day, cause }) => [day, cause])).toEqual([
+    ['2026-03-04', 'unreadable'],
+    ['2026-03-05', 'unreadable'],
+  ]);
+  stage.entries = BUSY;
+  expect((await stage.night()).publish!.published.map(({ day }) => day)).toEqual([
+    '2026-03-04',
+    '2026-03-05',
+  ]);
+});
+
 test.each([
   ['stamps in a form that cannot be read', inIso],
   ['amounts in a form that cannot be read', grouped],

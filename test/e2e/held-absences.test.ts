@@ -144,3 +144,26 @@ test('a database that only adopted the statements knows no entry to hold: it rev
   expect(exitCode).toBe(3);
   expect(reasons.map(({ what }) => what).join()).toContain('3 entries fewer (B0210, B0211, B0212)');
 });
+
+test('while entries of one account are held, a new day of another one is published if it has entries, and waits if it has none', async () => {
+  const other = (days: readonly string[]) =>
+    entriesOfAmounts(
+      'EUR',
+      days.map((day) => [`E${day}`, `2026-03-${day} 10:00:00`, 500] as const),
+    );
+  stage = await openPlainStage([...ALL, ...other(DAYS)], '2026-03-05T01:30:00+08:00');
+  expect((await stage.run('2026-03-02', '2026-03-04')).exitCode).toBe(0);
+  stage.entries = [...ALL.filter(({ busiDate }) => busiDate < '2026-03-04'), ...other([...DAYS, '05'])];
+  expect((await night('03-06')).publish!.published).toMatchObject([{ day: '2026-03-05' }]);
+  const { exitCode, publish } = await night('03-07');
+  expect([exitCode, publish!.published]).toEqual([4, []]);
+  expect(publish!.withheld).toContainEqual(
+    expect.objectContaining({
+      account: expect.objectContaining({ currency: 'EUR' }),
+      day: '2026-03-06',
+      cause: 'held',
+    }),
+  );
+  stage.entries = [...ALL, ...other([...DAYS, '05'])];
+  expect((await night('03-08')).reasons).toEqual([]);
+});

@@ -111,6 +111,40 @@ test.each([
   expect((await published()).slice(10)).toEqual([]);
 });
 
+const CURRENCIES = ['EUR', 'GBP', 'USD'];
+const inAll = (days: number, perDay?: number): WireEntry[] =>
+  CURRENCIES.flatMap((currency) => daily(days, perDay, currency));
+
+test('a day that is cut in all accounts is told and not published, though none of them alone shows it', async () => {
+  const all = inAll(14);
+  await begin(all, 9);
+  stage.entries = until(all, 9, '10:00');
+  expect(await whatOf(9)).toEqual([
+    4,
+    expect.stringMatching(
+      /no account of this merchant has an entry after 2026-03-11 09:29:03, which is too early/,
+    ),
+  ]);
+  for (const currency of CURRENCIES) expect(await published(currency)).toEqual(firsts(0, 8));
+  stage.entries = all;
+  expect((await night(10)).exitCode).not.toBe(4);
+  for (const currency of CURRENCIES) expect(await published(currency)).toEqual(firsts(0, 10));
+  expect((await night(11)).reasons).toEqual([]);
+});
+
+test('an account that is cut takes those along that have no newer entry either, until they go on', async () => {
+  const busy = daily(14, 60);
+  const quiet = daily(14, 3, 'EUR');
+  await begin([...busy, ...quiet], 9);
+  stage.entries = until([...busy, ...quiet], 9, '11:58');
+  expect((await whatOf(9))[0]).toBe(4);
+  expect(await published('EUR')).toEqual(firsts(0, 8));
+  stage.entries = [...until(busy, 9, '11:58'), ...quiet];
+  expect((await whatOf(10))[0]).toBe(4);
+  expect(await published('EUR')).toEqual(firsts(0, 10));
+  expect(await published()).toEqual(firsts(0, 8));
+});
+
 test('a day that is cut is told the same night and not published, until the next entry of that very day', async () => {
   const all = daily(14, 60);
   await begin(all, 9);

@@ -12,11 +12,11 @@ const TIMES = ['03:10:05', '09:20:15', '12:30:25', '17:40:35'];
 let env: Env;
 let close: () => Promise<void>;
 /** By merchant, how many minutes its timestamps are off from the zone in the settings, from an instant on. */
-let off: Map<string, { readonly minutes: number; readonly fromMs: number }>;
+let off: Map<string, { readonly minutes: number; readonly fromMs: number; readonly filtersAlike?: true }>;
 let nowMs = 0;
 
 const entriesOf = (merchantNo: string): WireEntry[] => {
-  const { minutes, fromMs } = off.get(merchantNo) ?? { minutes: 0, fromMs: 0 };
+  const { minutes, fromMs, filtersAlike = false } = off.get(merchantNo) ?? { minutes: 0, fromMs: 0 };
   return entriesOfAmounts(
     'USD',
     DAYS.flatMap((day) =>
@@ -27,7 +27,8 @@ const entriesOf = (merchantNo: string): WireEntry[] => {
     .map((entry) => {
       const writtenMs = entry.atMs + 8 * 3_600_000 + minutes * 60_000;
       const busiDate = new Date(writtenMs).toISOString().slice(0, 19).replace('T', ' ');
-      return entry.atMs < fromMs ? entry : { ...entry, busiDate };
+      const atMs = filtersAlike ? entry.atMs + minutes * 60_000 : entry.atMs;
+      return entry.atMs < fromMs ? entry : { ...entry, busiDate, atMs };
     });
 };
 
@@ -86,6 +87,44 @@ test.each([
     );
   },
 );
+
+test.each([
+  ['an hour later', 60],
+  ['half an hour earlier', -30],
+  ['a day earlier', -1_440],
+])(
+  'a ledger whose timestamps and filters moved %s together is left as it was, until a person answers for the new zone',
+  async (_, minutes) => {
+    await add('A', 'B');
+    expect(await night('2026-03-04', ['--from', FIRST, '--to', '2026-03-04'])).toMatchObject({ code: 0 });
+    const before = await statements();
+    off.set('A', { minutes, fromMs: startOf('2026-03-03'), filtersAlike: true });
+    for (const [nth, day] of ['2026-03-05', '2026-03-06'].entries()) {
+      const { code, stdout } = await night(day);
+      expect([code, stdout]).toEqual([
+        4,
+        expect.stringMatching(
+          /A: the platform changed the time zone of this merchant's timestamps: \d+ stored entries came/,
+        ),
+      ]);
+      const others = ['2026-03-05', '2026-03-06'].slice(0, nth + 1).map((one) => `B ${one} r1`);
+      expect(await statements()).toEqual([...before, ...others].sort());
+    }
+    const own = env;
+    env = { ...own, PLATFORM_TIME_ZONE_PROOF: 'trusted' };
+    await night('2026-03-07', ['--merchant', 'A']);
+    env = own;
+    expect(await statements()).toContain('A 2026-03-06 r1');
+  },
+);
+
+test('one entry that was corrected by an hour is amended as any other', async () => {
+  await add('B');
+  expect(await night('2026-03-04', ['--from', FIRST, '--to', '2026-03-04'])).toMatchObject({ code: 0 });
+  off.set('B', { minutes: 60, fromMs: startOf('2026-03-04') + 17 * 3_600_000, filtersAlike: true });
+  expect(await night('2026-03-04')).toMatchObject({ code: 3 });
+  expect(await statements()).toContain('B 2026-03-04 r2');
+});
 
 test('a new merchant in another zone is named beside those that prove the zone, and stops nobody', async () => {
   await add('B');

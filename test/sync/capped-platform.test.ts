@@ -88,6 +88,14 @@ test('no day is proven that holds more than the cap', async () => {
   );
 });
 
+test('a cap that hides one entry is found by the halves, which show it', async () => {
+  const platform = createMemoryPlatform({ bookings: spread(101, ALL) });
+  const capped = { ...platform, reader: cappedAt(100)(platform) };
+  const { caps, proven, problems } = await readFirst(capped, (page) => page);
+  expect(caps[0]).toMatch(/the total is 100, but its parts hold 101: the platform caps its results at 100$/);
+  expect([proven, problems]).toEqual([101, []]);
+});
+
 test('a window of a hundred entries that is whole is proven by its halves', async () => {
   const platform = createMemoryPlatform({ bookings: spread(100, ALL) });
   const { calls, proven, caps } = await readFirst(platform, (page) => page);

@@ -6,7 +6,7 @@ import { addDays, dayOf, dayWindow, zoneDays } from '../../ledger/business-day.t
 import { isChecked } from '../../ledger/checks.ts';
 import { emptyBusyDays, USUAL_DAYS, type EntriesADay } from '../../ledger/empty-days.ts';
 import type { BusinessDay } from '../../ledger/entry.ts';
-import { silenceOf, type ActiveDays } from '../../ledger/silence.ts';
+import { HABIT_DAYS_TOGETHER_MIN, silenceOf, TAIL_MS_MIN, type ActiveDays } from '../../ledger/silence.ts';
 import {
   endSilences,
   quietAccounts,
@@ -167,14 +167,51 @@ async function noteSilentAccounts(
     (sync.report.failure === null &&
       !sync.report.uncertified.some(({ window }) => window.endMs >= last.beginMs));
   if (!isRead || dayWindow(addDays(through, 1), zone).endMs <= settledMs(work)) return;
-  const silent = new Map<string, SilentNow>();
-  for (const { currency, newestMs, days } of await quietAccounts(deps.db, merchantNo, { ...last, through })) {
-    const silence = silenceOf(activeDays(days, zone), through);
-    if (silence !== null)
-      silent.set(currency, { ...silence, newestMs, beginMs: newestMs + 1, endMs: last.endMs });
-  }
+  const accounts = await quietAccounts(deps.db, merchantNo, { ...last, through });
+  const silent = silentNow(accounts, { through, endMs: last.endMs, zone });
   if (silent.size === 0 && !known.hasSilent) return;
   await writeTransaction(deps.db, lease, (trx) => storeSilent(trx, merchantNo, silent, deps.now()));
+}
+
+/**
+ * The silent accounts, by currency. A frozen state freezes all accounts of a merchant: where all together are silent, or one since the day
+ * of the newest entry of all, the others are not proven either from that entry on. Pure.
+ */
+function silentNow(
+  accounts: readonly QuietAccount[],
+  { through, endMs, zone }: { readonly through: BusinessDay; readonly endMs: number; readonly zone: string },
+): ReadonlyMap<string, SilentNow> {
+  const isQuiet = ({ newestMs }: QuietAccount): boolean => newestMs <= endMs - TAIL_MS_MIN;
+  const silent = new Map<string, SilentNow>();
+  for (const { currency, newestMs, days } of accounts.filter(isQuiet)) {
+    const silence = silenceOf(activeDays(days, zone), through);
+    if (silence !== null)
+      silent.set(currency, { ...silence, newestMs, isOfAll: false, beginMs: newestMs + 1, endMs });
+  }
+  const mayBeFrozen = accounts.length > 0 && accounts.every((one) => isQuiet(one) && !one.isAccepted);
+  if (!mayBeFrozen) return silent;
+  const newestMs = Math.max(...accounts.map((one) => one.newestMs));
+  const newestDay = dayOf(newestMs, zone);
+  const together =
+    silenceOf(daysTogether(accounts, zone), through, HABIT_DAYS_TOGETHER_MIN) ??
+    [...silent.values()].find((one) => one.newestDay === newestDay);
+  if (together === undefined) return silent;
+  const ofAll = { ...together, newestDay, newestMs, isOfAll: true, beginMs: newestMs + 1, endMs };
+  return new Map(accounts.map(({ currency }) => [currency, silent.get(currency) ?? ofAll]));
+}
+
+/** The days of all accounts as if they were one account's. */
+function daysTogether(accounts: readonly QuietAccount[], zone: string): ActiveDays {
+  const byDay = Map.groupBy(
+    accounts.flatMap(({ days }) => days),
+    ({ day }) => day,
+  );
+  const days = [...byDay].map(([day, own]) => {
+    const times = own.map(({ lastMs }) => lastMs);
+    const lastMs = times.includes(null) ? null : Math.max(...times.map(Number));
+    return { day, count: own.reduce((sum, { count }) => sum + count, 0), lastMs };
+  });
+  return activeDays(days, zone);
 }
 
 const activeDays = (days: QuietAccount['days'], zone: string): ActiveDays =>

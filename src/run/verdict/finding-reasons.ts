@@ -92,15 +92,17 @@ export function reasonsOfHeld(days: readonly HeldDay[], zone: string): Reason[] 
 
 /** An account that no longer moves, whether it ended or the platform shows a frozen state. */
 export const reasonOfSilent = ({ merchantNo, currency, ...silent }: SilentAccount): Reason => {
-  const { newestDay, newestEntry, usualUntil, days, longest, from, to } = silent;
+  const { newestDay, newestEntry, usualUntil, isOfAll, days, longest, from, to } = silent;
   const before =
     longest === 0
       ? 'before, no such day was without entries'
       : `before, never for more than ${counted(longest, 'such day')}`;
   const isCut = days === 0 && usualUntil !== null;
-  const whatIsOdd = isCut
-    ? `the newest entry is of ${newestEntry}; on each comparable day before, entries came until at least ${usualUntil}`
-    : `the newest entry is unchanged since ${newestDay}, for ${counted(days, 'day')} on which entries were due; ${before}`;
+  const whatIsOdd = isOfAll
+    ? `no account of this merchant has an entry after ${newestEntry}, which is too early for what was usual before`
+    : isCut
+      ? `the newest entry is of ${newestEntry}; on each comparable day before, entries came until at least ${usualUntil}`
+      : `the newest entry is unchanged since ${newestDay}, for ${counted(days, 'day')} on which entries were due; ${before}`;
   const command = `daybook amendments accept --merchant ${shellWord(merchantNo)} --currency ${currency}`;
   return {
     exitCode: EXIT.incomplete,

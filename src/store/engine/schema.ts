@@ -1991,6 +1991,10 @@ export interface SilentAccount {
    */
   end_ms: number;
   /**
+   * Whether no account of the merchant has a newer entry, and that is what is odd. The times and figures are of all accounts then.
+   */
+  is_of_all: boolean;
+  /**
    * The most such days in a row before.
    */
   longest_days: number;
