@@ -45,7 +45,8 @@ const read = (
 const manifestOf = ({ day, ...statement }: ClosedStatement, change: object = {}): Manifest =>
   manifestShape.read(
     {
-      ...{ format: 'daybook-manifest/1', merchantNo: 'M-1', day, revision: 1, timeZone: 'Asia/Shanghai' },
+      ...{ format: 'daybook-manifest/1', merchantNo: 'M-1', day, revision: 1, epoch: 1 },
+      ...{ timeZone: 'Asia/Shanghai', place: 1, previousManifest: null },
       statements: [
         {
           ...{ ...statement, explained: 0, bytes: 1, rows: 2, openingDerived: false },

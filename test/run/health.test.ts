@@ -13,7 +13,7 @@ import { openCounts } from '../../src/store/fleet-counts.ts';
 import { freshDatabase } from '../support/database.ts';
 
 const MERCHANTS = 1_100;
-const STATEMENTS_MAX = 60;
+const STATEMENTS_MAX = 80;
 const SCHEDULE = { nightly: '30 1 * * *', resweep: '30 13 * * *', reference: '0 3 * * 1', zone: 'UTC' };
 const options = {
   settings: {

@@ -12,7 +12,7 @@ import { freshDatabase } from '../support/database.ts';
 const OWN = { merchantNo: merchantOf(7), token: 'made-up' };
 const secretKeys = [{ id: 'k1', key: Buffer.alloc(32, 1) }];
 /** For one merchant: its changed days, and one count for each other open thing. */
-const ROWS_MAX = 15;
+const ROWS_MAX = 30;
 const clock = { zone: 'UTC', now: NOW };
 
 describe('with the accounts of many merchants, the server sends only rows of the one asked for', () => {
