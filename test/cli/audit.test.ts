@@ -4,16 +4,16 @@ import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createInbox } from '../../src/plugins/notifications/inbox.ts';
-import { processNotifications } from '../../src/plugins/notifications/process.ts';
+import { createInbox } from '../../src/plugins/submissions/inbox.ts';
+import { processNotifications } from '../../src/plugins/submissions/process.ts';
 import {
   accepted,
   onboardingResult,
   REJECTED,
   submitting,
   type Subject,
-} from '../plugins/notifications/subjects.ts';
-import { KEYS, NOW } from '../plugins/notifications/support.ts';
+} from '../plugins/submissions/notifications/subjects.ts';
+import { KEYS, NOW } from '../plugins/submissions/notifications/support.ts';
 import { freshDatabase } from '../support/database.ts';
 import { MERCHANT, FROM, openStage } from '../support/stage.ts';
 import { daybook, envOf, type Env } from './daybook.ts';

@@ -13,7 +13,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import { newNotifySecret } from '../../src/store/notify-path.ts';
-import { keptBodies, KEYS } from '../plugins/notifications/support.ts';
+import { keptBodies, KEYS } from '../plugins/submissions/notifications/support.ts';
 import { freshDatabase, hasEmbedded } from '../support/database.ts';
 
 const RECEIVER = fileURLToPath(new URL('receiver.ts', import.meta.url));

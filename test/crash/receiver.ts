@@ -3,10 +3,10 @@
  * the key.
  */
 import '../../src/plugins.ts';
-import { createInbox } from '../../src/plugins/notifications/inbox.ts';
+import { createInbox } from '../../src/plugins/submissions/inbox.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import { migrate } from '../../src/store/engine/migrations.ts';
-import { createInboxServer } from '../../src/plugins/notifications/server.ts';
+import { createInboxServer } from '../../src/plugins/submissions/server.ts';
 
 const [place = '', key = ''] = process.argv.slice(2);
 const isUrl = place.startsWith('postgres');

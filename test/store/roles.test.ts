@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { installQueue, openQueue } from '../../src/plugins/queue/queue.ts';
 import { keepWorking } from '../../src/plugins/queue/worker.ts';
 import { enqueue } from '../../src/plugins/queue/jobs.ts';
-import { processNotifications } from '../../src/plugins/notifications/process.ts';
+import { processNotifications } from '../../src/plugins/submissions/process.ts';
 import { deliverDue } from '../../src/plugins/alerts/deliver.ts';
 import { runAlerts } from '../../src/plugins/alerts/run-end.ts';
 import type { Target } from '../../src/plugins/alerts/targets.ts';
@@ -31,9 +31,9 @@ import {
 import { doneBy } from '../../src/store/audit.ts';
 import { prunableRows, pruneRows } from '../../src/store/prune.ts';
 import { openPlatformLimit } from '../../src/store/platform-limit.ts';
-import { accepted, inReview, onboardingResult } from '../plugins/notifications/subjects.ts';
-import { KEYS, NOW, serveOver } from '../plugins/notifications/support.ts';
-import { createInboxWatch } from '../../src/plugins/notifications/watch.ts';
+import { accepted, inReview, onboardingResult } from '../plugins/submissions/notifications/subjects.ts';
+import { KEYS, NOW, serveOver } from '../plugins/submissions/notifications/support.ts';
+import { createInboxWatch } from '../../src/plugins/submissions/watch.ts';
 import { FORM_TOKEN, showPages } from '../plugins/pages/support.ts';
 import { MERCHANT, openStage, type Stage } from '../support/stage.ts';
 
