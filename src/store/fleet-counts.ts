@@ -139,8 +139,6 @@ export interface InboxCounts {
   /** What they take, encrypted, in bytes. */
   readonly waitingBytes: number;
   readonly needsPerson: number;
-  /** By paths that were never given out, as far as they are kept. */
-  readonly unknown: number;
 }
 
 /** Outcomes of pushed results that a person has to check. */
@@ -151,9 +149,9 @@ export const inboxCounts = (db: Db) => rowOf(db)<InboxCounts>`
     SELECT waiting.*, (
         SELECT count(*) FROM notification
         WHERE outcome IN (${sql.join(NEEDS_PERSON.map((outcome) => sql.lit(outcome)))}) AND resolved_at IS NULL
-      ) AS "needsPerson", (SELECT count(*) FROM notification WHERE outcome = 'unknown') AS unknown
+      ) AS "needsPerson"
     FROM (
-      SELECT count(*) AS waiting, min(received_at) AS "oldestAt", coalesce(sum(body_bytes), 0)::bigint AS "waitingBytes"
+      SELECT count(*) AS waiting, min(received_at) AS "oldestAt", coalesce(sum(octet_length(body_ciphertext)), 0)::bigint AS "waitingBytes"
       FROM notification WHERE (outcome IS NULL OR outcome = 'waiting') AND body_ciphertext IS NOT NULL
     ) AS waiting`;
 

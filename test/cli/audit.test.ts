@@ -4,8 +4,8 @@ import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createInbox } from '../../src/plugins/submissions/inbox.ts';
-import { processNotifications } from '../../src/plugins/submissions/process.ts';
+import { createInbox } from '../../src/plugins/submissions/notifications.ts';
+import { processNotifications } from '../../src/plugins/submissions/notifications.ts';
 import {
   accepted,
   onboardingResult,

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { afterEach, describe, expect, inject, test, vi } from 'vitest';
 import { installQueue } from '../../src/plugins/queue/queue.ts';
-import { newNotifySecret } from '../../src/store/notify-path.ts';
+import { accepted } from '../plugins/submissions/notifications/subjects.ts';
 import { pgbouncer, startBouncer, type Bouncer } from '../support/pgbouncer.ts';
 import { FROM, openStage, scenario, TO, type Stage } from '../support/stage.ts';
 import { daybook, envOf, startDaybook, type Env, type Started } from './daybook.ts';
@@ -101,8 +101,9 @@ describe.skipIf(pgbouncer === null)('with PgBouncer (Debian’s package pgbounce
     const { url, healthUrl } = JSON.parse(printed) as { url: string; healthUrl: string };
     const schedule = begin(['schedule'], queued);
     const workers = [begin(['worker'], queued), begin(['worker'], queued)];
+    const { path } = await accepted(stage.app.database.db, 'POSTED');
     const post = () =>
-      fetch(`${url}/notify/onboarding/${newNotifySecret()}`, {
+      fetch(`${url}${path}`, {
         method: 'POST',
         body: '{}',
         headers: { 'content-type': 'application/json' },

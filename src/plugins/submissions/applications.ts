@@ -299,16 +299,9 @@ const problemOf = (decision: ApplicationDecision): string | null =>
     : null;
 
 /**
- * States a result can move: a rejection may have been an error in processing, which the result follows
- * (docs/platform.md 6.1).
- */
-const UNDECIDED: readonly string[] = [...OPEN_STATES, 'supplement', 'rejected'] satisfies ApplicationState[];
-
-/**
- * Moves an application the way its result says; an approval's merchant becomes known, its token encrypted. `conflict`
- * changes nothing: the application was decided before, or has another bizFlow. `second-token` changes nothing either:
- * the merchant has another token. `byPerson`: someone says that it is the result whatever stands, so it is neither.
- * Throws `UnknownSecretKey`.
+ * Moves an application, locked by the caller, the way its result says; an approval's merchant becomes known, its token
+ * encrypted. False, with nothing changed, if the merchant has another token; `byPerson` replaces it. Throws
+ * `UnknownSecretKey`.
  */
 export async function applyApplicationResult(
   trx: Db,
@@ -323,20 +316,12 @@ export async function applyApplicationResult(
     readonly secretKeys: readonly SecretKey[];
     readonly now: Date;
   },
-): Promise<'applied' | 'conflict' | 'second-token'> {
+): Promise<boolean> {
   const { decision, bizFlow, processVersion, merNameEn = '', byPerson = false, secretKeys, now } = result;
-  const current = await trx
-    .selectFrom('application')
-    .select(['state', 'biz_flow'])
-    .where('id', '=', id)
-    .forUpdate()
-    .executeTakeFirstOrThrow();
-  const isOpen = UNDECIDED.includes(current.state) && (current.biz_flow ?? bizFlow) === bizFlow;
-  if (!isOpen && !byPerson) return 'conflict';
   if (decision.to === 'approved') {
     const delivered = { ...decision, secretKeys, now };
     if (!(await keepDeliveredToken(trx, delivered))) {
-      if (!byPerson) return 'second-token';
+      if (!byPerson) return false;
       await replaceToken(trx, delivered);
     }
   }
@@ -358,7 +343,7 @@ export async function applyApplicationResult(
     })
     .where('id', '=', id)
     .execute();
-  return 'applied';
+  return true;
 }
 
 /**

@@ -1,5 +1,7 @@
-/** The body of a post: how it is stored without loss, and how its JSON is found where it was written in another way. */
+/** The body of a post: stored without loss, and read in whatever envelope and form its fields come. */
 import { isUtf8 } from 'node:buffer';
+import type { z } from 'zod';
+import { openedOrNull } from '../../platform/reply.ts';
 
 const IN_BASE64 = 'base64:';
 
@@ -10,31 +12,61 @@ export function storedBody(body: unknown): string {
   return text === null || text.startsWith(IN_BASE64) ? IN_BASE64 + body.toString('base64') : text;
 }
 
-/** A body's JSON, and in which way it was written. */
-interface WrittenJson {
-  readonly json: string;
-  /** `JSON`, or for a person what it is instead: `a form`, `JSON in GB18030`, `a form in GB18030`. */
-  readonly written: string;
-}
+/** What a body says. `written` names how, `AS_DOCUMENTED` or another way, which only a person applies. */
+export type Reading<Result> = { readonly written: string } & (
+  { readonly result: Result; readonly problem: null } | { readonly result: null; readonly problem: string }
+);
 
 export const AS_DOCUMENTED = 'JSON';
+const PROBLEMS_SHOWN_MAX = 3;
 
-/** The JSON of a stored body; null if its bytes are no text. Text that is neither JSON nor a form is returned as it is. */
-export function writtenIn(stored: string): WrittenJson | null {
+/**
+ * Reads the fields of a payload: the part of the body that has the `expected` fields, so that a `code` of the envelope is
+ * not taken for the payload's. The problem repeats nothing of the body.
+ */
+export function readBody<Result>(
+  stored: string,
+  schema: z.ZodType<Result>,
+  expected: readonly string[],
+): Reading<Result> {
   const bytes = stored.startsWith(IN_BASE64)
     ? Buffer.from(stored.slice(IN_BASE64.length), 'base64')
     : Buffer.from(stored);
   const text = decoded(bytes);
-  if (text === null) return null;
-  const fields = /^[^\s{["]/.test(text.replace(/^\uFEFF?\s*/, '')) ? fieldsOf(bytes) : null;
-  const isForm = fields !== null && fields.length > 0;
-  const isUnicode = isUtf8(bytes) && (fields ?? []).flat().every(({ isUnicode: is }) => is);
-  return {
-    json: isForm
+  const fields = text === null || /^\uFEFF?\s*(?:[{["]|$)/.test(text) ? [] : fieldsOf(bytes);
+  const isUnicode = isUtf8(bytes) && fields.flat().every((part) => part.isUnicode);
+  const written =
+    text === null
+      ? AS_DOCUMENTED
+      : (fields.length > 0 ? 'a form' : AS_DOCUMENTED) + (isUnicode ? '' : ' in GB18030');
+  const json =
+    fields.length > 0
       ? JSON.stringify(Object.fromEntries(fields.map((field) => field.map((part) => part.text))))
-      : text,
-    written: (isForm ? 'a form' : AS_DOCUMENTED) + (isUnicode ? '' : ' in GB18030'),
-  };
+      : (text ?? '');
+  if (!isJson(json)) return { written, result: null, problem: 'the body is no JSON' };
+  const checked = schema.safeParse(openedOrNull(json, expected)?.body ?? null);
+  if (checked.success) return { written, result: checked.data, problem: null };
+  const problems = checked.error.issues
+    .slice(0, PROBLEMS_SHOWN_MAX)
+    .map((issue) => `${issue.path.join('.') || 'the body'} ${wordingOf(issue)}`);
+  return { written, result: null, problem: problems.join('; ') };
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text.replace(/^\uFEFF/, ''));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Zod's own messages may quote a value. */
+function wordingOf(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'invalid_type') return `is no ${issue.expected}`;
+  if (issue.code === 'too_small') return 'is empty';
+  if (issue.code === 'invalid_value') return `is none of ${issue.values.join(', ')}`;
+  return issue.code === 'custom' ? issue.message : 'is not what the document describes';
 }
 
 /** UTF-8, or GB18030, of which GBK and GB 2312 are parts; null if the bytes are neither. */
@@ -60,11 +92,11 @@ function fieldsOf(bytes: Buffer): (readonly [Part, Part])[] {
     .split('&')
     .map((field) => {
       const at = field.indexOf('=');
-      const [name, value] = at < 0 ? [field, ''] : [field.slice(0, at), field.slice(at + 1)];
-      const [key, content] = [partOf(name), partOf(value)];
-      return content.text === '' && key.text.startsWith('{')
-        ? ([content, key] as const)
-        : ([key, content] as const);
+      const [key, value] = at < 0 ? [field, ''] : [field.slice(0, at), field.slice(at + 1)];
+      const [name, content] = [partOf(key), partOf(value)];
+      return content.text === '' && name.text.startsWith('{')
+        ? ([content, name] as const)
+        : ([name, content] as const);
     });
   return fields.some(([, { text }]) => text !== '') ? fields : [];
 }

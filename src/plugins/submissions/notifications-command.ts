@@ -3,19 +3,21 @@
  * `resolve`.
  */
 import type { Command } from 'commander';
-import { applyNotification, readAsOf, type AppliedNotification, type ReadAs } from './apply.ts';
-import { processNotifications } from './process.ts';
 import { EXIT, UsageError, type ExitCode } from '../../run/verdict/exit-codes.ts';
 import {
+  applyNotification,
   countNotifications,
   listNotifications,
   notificationBody,
+  processNotifications,
+  readAsOf,
   resolveNotification,
+  type AppliedNotification,
   type NotificationRow,
+  type ReadAs,
 } from './notifications.ts';
 import { NEEDS_PERSON } from '../../store/fleet-counts.ts';
-import { freeSpace } from '../../store/engine/database.ts';
-import { adoptSecretKey } from '../../store/secrets/key-check.ts';
+import { adoptSecretKey, fingerprintKey } from '../../store/secrets/key-check.ts';
 import { answer, stopSignal, withBy } from '../../cli/context.ts';
 import { idFlag, textFlag } from '../../cli/flags.ts';
 import { counted, line, lines, listTable, type Times } from '../../cli/output/text.ts';
@@ -58,20 +60,16 @@ function addProcessCommand(notifications: Command): void {
     .command('process')
     .description('process received notifications once, as `daybook serve` does continuously')
     .action((_flags: object, self: Command) =>
-      answer(self, async ({ database, db, now, settings: { secretKeys } }) => {
+      answer(self, async ({ db, now, settings: { secretKeys } }) => {
         await adoptSecretKey(db, secretKeys);
-        const report = await processNotifications({
-          ...{ db, secretKeys, now, signal: stopSignal() },
-          freeSpace: () => freeSpace(database, ['notification']),
-        });
-        const { outcomes, left, dropped } = report;
+        const report = await processNotifications({ db, secretKeys, now, signal: stopSignal() });
+        const { outcomes, left } = report;
         const found = Object.entries(outcomes);
         return {
           document: report,
           text: lines(
             found.length === 0 && left.length === 0 && 'nothing to process',
             ...found.map(([outcome, count]) => `${count} ${outcome}`),
-            dropped > 0 && `${dropped} old ones of unknown paths dropped`,
             ...left.map(({ number, problem }) => `${number} is left: ${problem}`),
           ),
           exitCode: left.length > 0 ? EXIT.incomplete : processedExit(Object.keys(outcomes)),
@@ -120,8 +118,9 @@ function addApplyCommand(notifications: Command): void {
       const note = textFlag(flags.note, 'say how it is known') ?? null;
       return answer(self, async ({ db, settings: { secretKeys }, recorded }) => {
         await adoptSecretKey(db, secretKeys);
+        const digestKey = await fingerprintKey(db, 'result', secretKeys);
         const applied = await recorded({ subject: number, note }, (trx, now) =>
-          applyNotification(trx, { number, note }, { secretKeys, now }),
+          applyNotification(trx, { number, note }, { secretKeys, digestKey, now }),
         );
         return { document: { ...applied, note }, text: appliedText(applied) };
       });

@@ -5,9 +5,10 @@ import type { SettingsWithoutPlatform } from '../../settings/settings.ts';
 import { createRefusalLog } from '../../web/refusals.ts';
 import type { ProcessMetrics } from '../../web/observation.ts';
 import { pagesSlot, type EntryLink } from '../../web/pages.ts';
-import type { PagesOnly } from './serve-pages.ts';
-import type { ServeApp, Serving } from './serve.ts';
-import { alertsOf, type Troubles } from '../../run/alerts.ts';
+import type { PagesOnly, ServeApp, Serving } from './serve.ts';
+import type { ProcessReport } from './notifications.ts';
+import { counted } from '../../ledger/text.ts';
+import { ABOUT_NO_MERCHANT, alertsOf, firstSentences, type Troubles } from '../../run/alerts.ts';
 import type { App, PlatformApp } from '../../run/app.ts';
 import { withRepeats } from '../../run/repeats.ts';
 import { createLog, offlineSettings, print, stopSignal, withApp, withPlatform } from '../../cli/context.ts';
@@ -40,21 +41,15 @@ async function serveAll(self: Command): Promise<void> {
   const settings = offlineSettings(self);
   // Loading the server takes long, so no other command does that.
   const { serve } = await import('./serve.ts');
-  const { createInboxWatch } = await import('./watch.ts');
   const log = createLog(settings.logLevel, { answers: false });
   const metrics = await metricsOf(settings);
   const alerts = await alertsOf(settings);
-  const watch = createInboxWatch(() => performance.now());
+  const watch = createLeftWatch();
   const opened = { isIt: false };
   await withServingHouse(settings, { log, metrics }, async (app, { signal, refusals }) => {
     opened.isIt = true;
     const serving = await serve(app, settings, signal, {
-      onRefusal: (event) => {
-        refusals.onEvent(event);
-        watch.onRefusal(event);
-      },
-      // Who crowds the pages does not post to the inbox.
-      onPagesRefusal: refusals.onEvent,
+      onRefusal: refusals.onEvent,
       onProcessed: (report) => {
         log[report.left.length === 0 ? 'info' : 'error'](report, 'notifications processed');
       },
@@ -64,21 +59,55 @@ async function serveAll(self: Command): Promise<void> {
     });
     announce(self, serving, app.pages?.link ?? null, settings);
     const { ended } = serving;
-    const check = (troubles: Troubles) => watch.check(troubles, app.now());
     return async () =>
       alerts === null
         ? ended
-        : alerts.withAlerting({ ...app, settings }, log, () => ended, { purpose: 'serve', check });
+        : alerts.withAlerting({ ...app, settings }, log, () => ended, { purpose: 'serve', check: watch.check });
   }).catch(async (error: unknown) => {
     if (!opened.isIt) await alerts?.reportNotStarted(settings, error, log, 'serve');
     throw error;
   });
 }
 
+const LEFT = 'inbox left';
+
+/** Alerts of notifications that cannot be opened or processed, and of their end. */
+export function createLeftWatch() {
+  let left: ProcessReport['left'] = [];
+  /** The list last ended in the database, so that each end is stored once. */
+  let endedFor = left;
+  return {
+    onLeft: (now: ProcessReport['left']): void => {
+      left = now;
+    },
+    /** Raises the alerts that are due. Throws what the database throws. */
+    check: async (troubles: Troubles): Promise<void> => {
+      const found = left;
+      const count = found.length;
+      if (count > 0)
+        await troubles.raise(
+          { name: LEFT, grade: 1, count },
+          {
+            ...ABOUT_NO_MERCHANT,
+            kind: 'key-problem',
+            title: `${counted(count, 'notification')} of the platform cannot be opened or processed`,
+            sentences: firstSentences(
+              found.map(({ number, problem }) => `Notification ${number}: ${problem}`),
+              '`daybook notifications`',
+            ),
+            todo: 'put the named key back into DAYBOOK_SECRET_KEYS, after the one in use; `daybook notifications` shows what is left',
+          },
+        );
+      else if (found !== endedFor) await troubles.end(LEFT);
+      endedFor = found;
+    },
+  };
+}
+
 /** Pages alone. What they stand on is asked first: the login of the database need not be one that reads results. */
 async function pagesAlone(self: Command): Promise<void> {
   const given = offlineSettings(self);
-  const { assertPagesAlone, servePages } = await import('./serve-pages.ts');
+  const { assertPagesAlone, servePages } = await import('./serve.ts');
   assertPagesAlone(given);
   // Where they are given, for other processes, they derive the keys of cookies and nothing else. The embedded database has no other
   // process: what people ask on the pages is done here, with the tokens of their merchants.

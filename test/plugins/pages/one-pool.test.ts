@@ -7,7 +7,7 @@ import { withHealthPort } from '../../../src/cli/observed.ts';
 import { processMetrics } from '../../../src/plugins/observe/metrics.ts';
 import { openDatabase } from '../../../src/store/engine/connection.ts';
 import type { Db } from '../../../src/store/engine/database.ts';
-import { newNotifySecret } from '../../../src/store/notify-path.ts';
+import { accepted } from '../submissions/notifications/subjects.ts';
 import { envOf, startDaybook } from '../../cli/daybook.ts';
 import { openStage, type Stage } from '../../support/stage.ts';
 
@@ -82,8 +82,9 @@ test('serve keeps to its pool: pages and a scrape that hang hold up no post and 
     await response.arrayBuffer();
     return response.status;
   };
+  const { path } = await accepted(db(), 'POSTED');
   const post = () =>
-    fetch(`${url!}/notify/onboarding/${newNotifySecret()}`, {
+    fetch(`${url!}${path}`, {
       method: 'POST',
       body: '{}',
       headers: { 'content-type': 'application/json' },

@@ -1,10 +1,11 @@
 import { expect, it } from 'vitest';
-import { applyNotification } from '../../../../src/plugins/submissions/apply.ts';
-import { createInbox } from '../../../../src/plugins/submissions/inbox.ts';
-import { processNotifications } from '../../../../src/plugins/submissions/process.ts';
+import { applyNotification } from '../../../../src/plugins/submissions/notifications.ts';
+import { createInbox } from '../../../../src/plugins/submissions/notifications.ts';
+import { processNotifications } from '../../../../src/plugins/submissions/notifications.ts';
 import { markRefused, applicationById } from '../../../../src/plugins/submissions/applications.ts';
 import { merchantTokens, notJoined } from '../../../../src/store/merchants.ts';
 import { listNotifications } from '../../../../src/plugins/submissions/notifications.ts';
+import { fingerprintKey } from '../../../../src/store/secrets/key-check.ts';
 import { rejection } from '../../../platform/stranger.ts';
 import { onBothDatabases } from '../../../store/support.ts';
 import {
@@ -36,8 +37,12 @@ async function come(db: Db, { path, secret }: Subject, ...payloads: (object | st
   await processNotifications({ db, secretKeys: KEYS, now: () => NOW, signal });
   return (await listNotifications(db, { all: true, limit: 100 })).map(({ outcome }) => outcome).reverse();
 }
-const apply = (db: Db, number: number, note: string | null = null) =>
-  db.transaction().execute((trx) => applyNotification(trx, { number, note }, { secretKeys: KEYS, now: NOW }));
+const apply = async (db: Db, number: number, note: string | null = null) => {
+  const digestKey = await fingerprintKey(db, 'result', KEYS);
+  return db
+    .transaction()
+    .execute((trx) => applyNotification(trx, { number, note }, { secretKeys: KEYS, digestKey, now: NOW }));
+};
 
 onBothDatabases(
   (store) => {

@@ -17,7 +17,10 @@ import { emptyTables, freshDatabase } from '../../../support/database.ts';
 let database: Awaited<ReturnType<typeof freshDatabase>>;
 beforeAll(async () => (database = await freshDatabase()));
 afterAll(() => database.close());
-beforeEach(() => emptyTables(database.db));
+beforeEach(async () => {
+  await emptyTables(database.db);
+  await accepted(database.db, 'GIVEN', SECRET);
+});
 
 let served: Served | undefined;
 const sockets: Socket[] = [];
@@ -27,7 +30,8 @@ afterEach(async () => {
   served = undefined;
 });
 
-const PATH = `/notify/onboarding/${newNotifySecret()}`;
+const SECRET = newNotifySecret();
+const PATH = `/notify/onboarding/${SECRET}`;
 const HEAD = `POST ${PATH} HTTP/1.1\r\nHost: daybook\r\nContent-Type: application/json\r\n`;
 const RECEIVED = { status: 200, text: '{"received":true}' };
 const QUICK = { headersMs: 100, requestMs: 200, checkIntervalMs: 20 };
@@ -142,7 +146,7 @@ it('two Host headers are refused, and nothing is kept', async () => {
 it('the sender’s address is taken from a trusted proxy, and from nobody else', async () => {
   const post = async (trustedProxies: string[]) => {
     served = await serveOver(database.db, {}, { trustedProxies });
-    await fetch(`${served.url}/notify/onboarding/${newNotifySecret()}`, {
+    await fetch(`${served.url}${PATH}`, {
       method: 'POST',
       body: '{}',
       headers: { 'content-type': 'application/json', 'x-forwarded-for': '203.0.113.9, 198.51.100.7:4711' },

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createInbox } from '../../../../src/plugins/submissions/inbox.ts';
+import { createInbox } from '../../../../src/plugins/submissions/notifications.ts';
 import { merchantTokens } from '../../../../src/store/merchants.ts';
 import { newNotifySecret } from '../../../../src/store/notify-path.ts';
 import { accepted, inReview, onboardingResult, type Subject } from './subjects.ts';

@@ -1,7 +1,7 @@
 /** What the inbox tells people, from what is left in it. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { troublesOf } from '../../../../src/plugins/alerts/outbox.ts';
-import { createInboxWatch, type InboxWatch } from '../../../../src/plugins/submissions/watch.ts';
+import { createLeftWatch } from '../../../../src/plugins/submissions/serve-command.ts';
 import { freshDatabase, type ServerDatabase } from '../../../support/database.ts';
 
 let database: ServerDatabase;
@@ -12,8 +12,8 @@ afterEach(() => database.close());
 
 const left = (...numbers: number[]) => numbers.map((number) => ({ number, problem: 'no key opens it' }));
 /** A look at this time. */
-const look = (watch: InboxWatch, now: Date) =>
-  watch.check(troublesOf(database.db, { targets: ['json a'], now }), now);
+const look = (watch: ReturnType<typeof createLeftWatch>, now: Date) =>
+  watch.check(troublesOf(database.db, { targets: ['json a'], now }));
 const titles = async () => {
   const rows = await database.db.selectFrom('alert').select('content').orderBy('raised_at').execute();
   return rows.map(({ content }) => {
@@ -23,7 +23,7 @@ const titles = async () => {
 };
 
 test('what cannot be opened is told, once a day, and anew after all of it was opened', async () => {
-  const watch = createInboxWatch(() => 0);
+  const watch = createLeftWatch();
   const check = (day: number) => look(watch, new Date(day * 86_400_000));
   watch.onLeft(left(1, 2, 3, 4));
   await check(1);
@@ -44,37 +44,11 @@ test('what cannot be opened is told, once a day, and anew after all of it was op
 });
 
 test('what is left and could not be told is told by the next look', async () => {
-  const watch = createInboxWatch(() => 0);
+  const watch = createLeftWatch();
   watch.onLeft(left(1));
   await database.db.schema.alterTable('alert').renameTo('alert_away').execute();
   await expect(look(watch, new Date(0))).rejects.toThrow('alert');
   await database.db.schema.alterTable('alert_away').renameTo('alert').execute();
   await look(watch, new Date(0));
   expect(await titles()).toHaveLength(1);
-});
-
-test('an attack that one of two processes still sees is not over because the other had a quiet hour', async () => {
-  let hours = 0;
-  const [quiet, flooded] = [0, 1].map(() => createInboxWatch(() => hours * 3_600_000)) as [
-    InboxWatch,
-    InboxWatch,
-  ];
-  const check = (watch: InboxWatch) => look(watch, new Date(hours * 3_600_000));
-  const flood = (): void => {
-    for (let post = 0; post < 10; post += 1)
-      flooded.onRefusal({ route: '-', status: 200, reason: 'unknown path, beyond what is kept' });
-  };
-  for (; hours < 5; hours += 0.5) {
-    flood();
-    await check(flooded);
-    await check(quiet);
-  }
-  expect(await titles()).toHaveLength(1);
-  const conditions = () => database.db.selectFrom('alert_condition').select('name').execute();
-  expect(await conditions()).toHaveLength(1);
-  for (; hours < 8; hours += 0.5) {
-    await check(flooded);
-    await check(quiet);
-  }
-  expect(await conditions()).toEqual([]);
 });

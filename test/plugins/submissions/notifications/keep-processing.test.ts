@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { createInbox } from '../../../../src/plugins/submissions/inbox.ts';
+import { createInbox, type ProcessReport } from '../../../../src/plugins/submissions/notifications.ts';
 import {
   keepProcessing,
   type KeepProcessingDeps,
-  type ProcessReport,
-} from '../../../../src/plugins/submissions/process.ts';
+} from '../../../../src/plugins/submissions/serve.ts';
 import { openDatabase } from '../../../../src/store/engine/connection.ts';
 import { startCuttingProxy } from '../../../support/cutting-proxy.ts';
 import { emptyTables, freshDatabase } from '../../../support/database.ts';
@@ -63,10 +62,10 @@ it('processes what an earlier process left, and then whenever it is woken, witho
   const [one, two] = [await accepted(database.db, 'A1'), await accepted(database.db, 'A2')];
   await arrives(one);
   const processing = listening();
-  expect(await processing.next()).toEqual({ outcomes: { applied: 1 }, left: [], dropped: 0 });
+  expect(await processing.next()).toEqual({ outcomes: { applied: 1 }, left: [] });
   await arrives(two);
   processing.wake();
-  expect(await processing.next()).toEqual({ outcomes: { applied: 1 }, left: [], dropped: 0 });
+  expect(await processing.next()).toEqual({ outcomes: { applied: 1 }, left: [] });
   expect(await processing.stop()).toEqual([]);
 });
 
@@ -76,7 +75,7 @@ it('reports what it must leave once, not with every pass', async () => {
   const processing = listening({ everyMs: 1 });
   expect(await processing.next()).toMatchObject({ outcomes: {}, left: [{ number: 1 }] });
   await arrives(two);
-  expect(await processing.next()).toEqual({ outcomes: { applied: 1 }, left: [], dropped: 0 });
+  expect(await processing.next()).toEqual({ outcomes: { applied: 1 }, left: [] });
   expect(await processing.stop()).toEqual([]);
 });
 

@@ -1,11 +1,6 @@
 import { connect } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { newNotifySecret, notifyHashOf } from '../../../../src/store/notify-path.ts';
-import {
-  COMMIT_POSTS_MAX,
-  createInbox,
-  POSTS_WAITING_MAX,
-} from '../../../../src/plugins/submissions/inbox.ts';
 import { BODY_BYTES_MAX } from '../../../../src/web/server.ts';
 import { accepted, inReview } from './subjects.ts';
 import { keptBodies, KEYS, NOW, serveOver, type Served } from './support.ts';
@@ -14,8 +9,11 @@ import { onBothDatabases } from '../../../store/support.ts';
 import { freshDatabase } from '../../../support/database.ts';
 import { openDatabase } from '../../../../src/store/engine/connection.ts';
 
-const SECRET = newNotifySecret();
-const PATH = `/notify/onboarding/${SECRET}`;
+let [SECRET, PATH] = ['', ''];
+/** An application whose path is posted to. */
+async function given(db: Parameters<typeof accepted>[0]): Promise<void> {
+  ({ secret: SECRET, path: PATH } = await accepted(db, 'A1'));
+}
 const RECEIVED = { status: 200, text: '{"received":true}' };
 const TRY_LATER = { status: 503, text: '{"error":"try again later"}' };
 
@@ -23,6 +21,8 @@ let served: Served | undefined;
 afterEach(() => served?.close());
 
 onBothDatabases((store) => {
+  beforeEach(() => given(store().db));
+
   it('a post is stored unchanged, encrypted, under the hash of its path, before it is answered', async () => {
     served = await serveOver(store().db);
     const body = '{ "code": "S00000",\n "token": "tok-secret" , "name": "\\u0000 深圳" }';
@@ -39,14 +39,14 @@ onBothDatabases((store) => {
     expect(await keptBodies(store().db)).toEqual([body]);
   });
 
-  it('valid, invalid and empty posts and unknown paths get the same answer, and all are stored whole', async () => {
+  it('valid, invalid and empty posts get the same answer, and all are stored whole', async () => {
     served = await serveOver(store().db);
     const bytes = Buffer.from([0x7b, 0xff, 0xfe, 0x00]);
     const deep = '['.repeat(BODY_BYTES_MAX);
     for (const body of ['{}', 'null', '', '{"code":', deep]) {
       expect(await served.post(PATH, body)).toEqual(RECEIVED);
     }
-    expect(await served.post(`/notify/beneficiary/${newNotifySecret()}`, bytes)).toEqual(RECEIVED);
+    expect(await served.post((await inReview(store().db, 'R1')).path, bytes)).toEqual(RECEIVED);
     expect(await keptBodies(store().db)).toEqual([
       '{}',
       'null',
@@ -56,38 +56,6 @@ onBothDatabases((store) => {
       `base64:${bytes.toString('base64')}`,
     ]);
     expect(served.events).toEqual([]);
-  });
-
-  it('posts that come together share commits, and every one is stored', async () => {
-    let commits = 0;
-    const inbox = createInbox({
-      db: store().db,
-      secretKeys: KEYS,
-      now: () => NOW,
-      onKept: () => (commits += 1),
-      limits: { pathSourcePosts: 200 },
-    });
-    const { secret } = await accepted(store().db, 'A1');
-    await inbox.readPaths();
-    const bodies = Array.from({ length: 200 }, (_, n) => String(n));
-    await Promise.all(bodies.map((body) => inbox.keep({ kind: 'onboarding', secret, body })));
-    expect(await keptBodies(store().db)).toEqual(bodies);
-    expect(commits).toBe(1 + Math.ceil(199 / COMMIT_POSTS_MAX));
-  });
-
-  it('posts beyond the memory set aside are refused, and the rest is stored', async () => {
-    const { secret } = await inReview(store().db, 'R1');
-    const limits = { pathSourcePosts: 2_000, pathPosts: 2_000 };
-    const inbox = createInbox({ db: store().db, secretKeys: KEYS, now: () => NOW, limits });
-    await inbox.readPaths();
-    const posts = Array.from({ length: POSTS_WAITING_MAX + 20 }, (_, n) =>
-      inbox.keep({ kind: 'beneficiary', secret, body: String(n) }),
-    );
-    const ends = await Promise.allSettled(posts);
-    const refused = ends.filter(({ status }) => status === 'rejected');
-    expect(refused).toHaveLength(20);
-    expect(await keptBodies(store().db)).toHaveLength(POSTS_WAITING_MAX);
-    await inbox.keep({ kind: 'beneficiary', secret, body: 'again' });
   });
 
   it.each(['text/json', 'application/x-www-form-urlencoded', 'text/plain; charset=gbk', 'json', ';;;', ''])(
@@ -125,6 +93,8 @@ onBothDatabases((store) => {
     expect(await served.post(PATH, `"${'a'.repeat(BODY_BYTES_MAX)}"`)).toEqual(tooLong);
     const notFound = { status: 404, text: '{"error":"not found"}' };
     expect(await served.post('/notify/onboarding/short', '{}')).toEqual(notFound);
+    expect(await served.post(`/notify/onboarding/${newNotifySecret()}`, '{}')).toEqual(notFound);
+    expect(await served.post(`/notify/beneficiary/${SECRET}`, '{}')).toEqual(notFound);
     expect(await served.post(`/notify/other/${SECRET}`, '{}')).toEqual(notFound);
     expect(await served.post(`${PATH}${SECRET}`, '{}')).toEqual(notFound);
     expect(await served.post(`${PATH}/more`, '{}')).toEqual(notFound);
@@ -167,6 +137,7 @@ describe('a database that fails', () => {
       const real = await freshDatabase();
       const proxy = await startCuttingProxy(real.url);
       const database = await openDatabase({ databaseUrl: proxy.url, dataDir: '' });
+      await given(real.db);
       served = await serveOver(database.db);
       const insert = 'INSERT INTO notification';
 
@@ -193,6 +164,7 @@ describe('a database that fails', () => {
 
   it('without the table gives 503 too', async () => {
     const database = await freshDatabase();
+    await given(database.db);
     await database.db.schema.dropTable('notification').execute();
     served = await serveOver(database.db);
     expect(await served.post(PATH, '{}')).toEqual(TRY_LATER);
@@ -204,6 +176,7 @@ describe('a database that fails', () => {
 describe('a slow sender', () => {
   it('does not keep others from being answered', async () => {
     const database = await freshDatabase();
+    await given(database.db);
     served = await serveOver(database.db);
     const { port } = new URL(served.url);
     const slow = Array.from({ length: 50 }, () => {

@@ -1,11 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { createInbox } from '../../../../src/plugins/submissions/inbox.ts';
-import { processNotifications, type ProcessReport } from '../../../../src/plugins/submissions/process.ts';
+import { createInbox } from '../../../../src/plugins/submissions/notifications.ts';
+import { processNotifications, type ProcessReport } from '../../../../src/plugins/submissions/notifications.ts';
 import { markAccepted, markUnknown } from '../../../../src/plugins/submissions/applications.ts';
 import { addMerchant, merchantTokens, notJoined } from '../../../../src/store/merchants.ts';
 import { listNotifications, resolveNotification } from '../../../../src/plugins/submissions/notifications.ts';
-import { newNotifySecret } from '../../../../src/store/notify-path.ts';
 import { openDatabase } from '../../../../src/store/engine/connection.ts';
 import { startCuttingProxy } from '../../../support/cutting-proxy.ts';
 import { onBothDatabases } from '../../../store/support.ts';
@@ -54,12 +53,12 @@ onBothDatabases((store) => {
     const { db } = store();
     const one = await accepted(db, 'A1');
     await arrives(db, one, onboardingResult(one));
-    expect(await checked(db)).toEqual({ outcomes: { applied: 1 }, left: [], dropped: 0 });
+    expect(await checked(db)).toEqual({ outcomes: { applied: 1 }, left: [] });
     expect(await application(db, one)).toMatchObject({ state: 'approved', merchant_no: 'M-A1' });
     expect(await merchantTokens(db, KEYS)).toEqual([{ merchantNo: 'M-A1', token: 'tok-A1' }]);
     expect([...(await notJoined(db, ['M-A1'])).keys()]).toEqual(['M-A1']);
     expect(JSON.stringify(await stateOf(db))).not.toContain('tok-A1');
-    expect(await checked(db)).toEqual({ outcomes: {}, left: [], dropped: 0 });
+    expect(await checked(db)).toEqual({ outcomes: {}, left: [] });
   });
 
   it('a request for documents, then the approval: each changes the state once, replays and late posts do not', async () => {
@@ -119,15 +118,7 @@ onBothDatabases((store) => {
     await arrives(db, one, onboardingResult(two));
     await arrives(db, one, onboardingResult(one, { bizFlow: two.flow }));
     await arrives(db, lost, onboardingResult(lost, { bizFlow: one.flow }));
-    await arrives(db, { path: '/notify/beneficiary', secret: one.secret }, onboardingResult(one));
-    await arrives(db, { path: '/notify/onboarding', secret: newNotifySecret() }, onboardingResult(one));
-    expect(await outcomes(db)).toEqual([
-      'contradiction',
-      'contradiction',
-      'contradiction',
-      'unknown',
-      'unknown',
-    ]);
+    expect(await outcomes(db)).toEqual(['contradiction', 'contradiction', 'contradiction']);
     expect(await stateOf(db)).toEqual(before);
   });
 
@@ -188,28 +179,6 @@ onBothDatabases((store) => {
     expect(report.left).toEqual([{ number: 1, problem: expect.stringContaining('"k9"') as string }]);
     expect((await checked(db, [...KEYS, ...other])).outcomes).toEqual({ applied: 1 });
     expect(await application(db, one)).toMatchObject({ state: 'approved' });
-  });
-
-  it('of posts from strangers only the newest are kept, and of all others everything', async () => {
-    const { db } = store();
-    const one = await accepted(db, 'A1');
-    await arrives(db, one, onboardingResult(one));
-    await arrives(db, one, onboardingResult(one));
-    const outOfScope = Array.from({ length: 7 }, () => newNotifySecret());
-    for (const secret of outOfScope) await arrives(db, { path: '/notify/onboarding', secret }, '{}');
-    const { signal } = new AbortController();
-    const pass = () =>
-      processNotifications({
-        db,
-        secretKeys: KEYS,
-        now: () => NOW,
-        signal,
-        unknownKept: { posts: 4, bytes: 1_000, days: 1 },
-      });
-    expect(await pass()).toEqual({ outcomes: { applied: 1, duplicate: 1 }, left: [], dropped: 3 });
-    const kept = await listNotifications(db, { all: true, limit: 100 });
-    expect(kept.map(({ number }) => number)).toEqual([9, 8, 7, 6, 2, 1]);
-    expect(await pass()).toEqual({ outcomes: {}, left: [], dropped: 0 });
   });
 
   it('in any order and however often, the first approval decides, and nothing after it changes that', async () => {

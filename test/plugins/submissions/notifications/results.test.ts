@@ -1,15 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  judgeBeneficiary,
-  readBeneficiaryResult,
+  judgeRegistration,
+  readRegistrationResult,
   type RegistrationState,
-} from '../../../../src/plugins/submissions/registration-result.ts';
+} from '../../../../src/plugins/submissions/results.ts';
 import {
-  judgeOnboarding,
-  readOnboardingResult,
-  type OnboardingResult,
-} from '../../../../src/plugins/submissions/application-result.ts';
+  identityOf,
+  judgeApplication,
+  readApplicationResult,
+  type ApplicationResult,
+} from '../../../../src/plugins/submissions/results.ts';
 import type { JudgedApplication } from '../../../../src/plugins/submissions/applications.ts';
 
 const approval = {
@@ -30,8 +31,8 @@ const supplement = {
 };
 const rejection = { ...supplement, code: 'E00017', message: '{"reason":"no"}' };
 
-const read = (payload: object): OnboardingResult => {
-  const { result, problem } = readOnboardingResult(JSON.stringify(payload));
+const read = (payload: object): ApplicationResult => {
+  const { result, problem } = readApplicationResult(JSON.stringify(payload));
   if (result === null) throw new Error(problem);
   return result;
 };
@@ -72,14 +73,21 @@ describe('reading an application’s result (6.1)', () => {
     [{ ...approval, bizFlow: 'B'.repeat(129) }, 'bizFlow is longer than 128, or holds what cannot be shown'],
     [{ ...approval, merOrderNo: { no: 7 } }, 'merOrderNo is no string'],
     [{ ...rejection, code: '' }, 'code is empty'],
-    [{ ...approval, token: '' }, 'token is none, though the application is approved'],
-    [{ ...approval, token: 'two\r\nlines' }, 'token is none, though the application is approved'],
-    [{ ...approval, merchantNo: 'M'.repeat(33) }, 'merchantNo is none, though the application is approved'],
-    [{ ...approval, merchantNo: 'M\u200b' }, 'merchantNo is none, though the application is approved'],
+    [{ ...approval, token: '' }, 'token is empty, though the application is approved'],
+    [{ ...approval, merchantNo: '' }, 'merchantNo is empty, though the application is approved'],
+    [
+      { ...approval, token: 'two\r\nlines' },
+      'token cannot be sent in a header (printable ASCII, up to 512 characters), though the application is approved',
+    ],
+    [
+      { ...approval, merchantNo: 'M'.repeat(33) },
+      'merchantNo has 33 characters, more than the 32 of the document',
+    ],
+    [{ ...approval, merchantNo: 'M\u200b' }, 'merchantNo holds what cannot be shown'],
     [{ ...rejection, token: 'tok' }, 'token is filled, though the application is not approved'],
   ])('%j is malformed: %s', (payload, problem) => {
     const body = typeof payload === 'string' ? payload : JSON.stringify(payload);
-    expect(readOnboardingResult(body)).toMatchObject({ result: null, problem });
+    expect(readApplicationResult(body)).toMatchObject({ result: null, problem });
   });
 
   it.each<[string, string]>([
@@ -89,18 +97,18 @@ describe('reading an application’s result (6.1)', () => {
     ['after a byte order mark', `\uFEFF${JSON.stringify(approval)}`],
     ['with fields of its own around it', JSON.stringify({ code: 'E1', message: 'x', body: approval })],
   ])('is read the same %s', (_, body) => {
-    expect(readOnboardingResult(body).result).toEqual(read(approval));
+    expect(readApplicationResult(body).result).toEqual(read(approval));
   });
 
   it('a code and numbers may come as numbers, a message as JSON', () => {
     const body =
       '{"bizFlow":1234567890123456789,"code":80000,"message":{"reason":"expired","fields":["certificate"]}}';
-    expect(readOnboardingResult(body).result).toMatchObject({
+    expect(readApplicationResult(body).result).toMatchObject({
       bizFlow: '1234567890123456789',
       code: '80000',
       message: '{"reason":"expired","fields":["certificate"]}',
     });
-    expect(readBeneficiaryResult('{"data":{"status":4,"payeeId":77}}').result).toMatchObject({
+    expect(readRegistrationResult('{"data":{"status":4,"payeeId":77}}').result).toMatchObject({
       status: '04',
       payeeId: '77',
     });
@@ -115,9 +123,9 @@ describe('reading an application’s result (6.1)', () => {
     );
     fc.assert(
       fc.property(payloads, (payload) => {
-        expect(readOnboardingResult(JSON.stringify(payload)).problem ?? '').not.toContain(canary);
+        expect(readApplicationResult(JSON.stringify(payload)).problem ?? '').not.toContain(canary);
         expect(
-          readBeneficiaryResult(JSON.stringify({ status: canary, ...payload })).problem ?? '',
+          readRegistrationResult(JSON.stringify({ status: canary, ...payload })).problem ?? '',
         ).not.toContain(canary);
       }),
     );
@@ -134,7 +142,11 @@ describe('applying an application’s result (3.2)', () => {
     where: JudgedApplication,
     applied: readonly object[] = [],
   ): { outcome: string; to?: string } => {
-    const { outcome, change } = judgeOnboarding(read(payload), where, applied.map(read));
+    const { outcome, change } = judgeApplication(
+      read(payload),
+      where,
+      applied.some((earlier) => identityOf(read(earlier)) === identityOf(read(payload))),
+    );
     return change === null ? { outcome } : { outcome, to: change.to };
   };
 
@@ -210,9 +222,9 @@ describe('reading and applying a registration’s result (6.2, 3.1)', () => {
     needsPerson = false,
   ): RegistrationState => ({ merOrderNo: 'R1', bizFlowNo: 'BN1', payeeId, status, needsPerson });
   const judged = (payload: object, where: RegistrationState) => {
-    const { result, problem } = readBeneficiaryResult(JSON.stringify(payload));
+    const { result, problem } = readRegistrationResult(JSON.stringify(payload));
     if (result === null) return problem;
-    const { outcome, change } = judgeBeneficiary(result, where);
+    const { outcome, change } = judgeRegistration(result, where);
     return change ?? outcome;
   };
 

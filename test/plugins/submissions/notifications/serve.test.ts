@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { ProcessReport } from '../../../../src/plugins/submissions/process.ts';
+import type { ProcessReport } from '../../../../src/plugins/submissions/notifications.ts';
 import { markAccepted } from '../../../../src/plugins/submissions/applications.ts';
 import { ListenRefused } from '../../../../src/web/server.ts';
 import { serve, type Serving } from '../../../../src/plugins/submissions/serve.ts';
@@ -63,7 +63,7 @@ it('an approval is applied right after its notification is answered', async () =
   const one = await accepted(database.db, 'A1');
   const serving = await started();
   expect((await push(serving.url, one.path, onboardingResult(one))).status).toBe(200);
-  expect(await serving.processed()).toEqual({ outcomes: { applied: 1 }, left: [], dropped: 0 });
+  expect(await serving.processed()).toEqual({ outcomes: { applied: 1 }, left: [] });
   await serving.stop();
   await expect(fetch(`${serving.url}/healthz`)).rejects.toThrow();
 });

@@ -22,8 +22,8 @@ export async function submitting(
   db: Kysely<DB>,
   merOrderNo: string,
   holder = thisHolder(),
+  secret = newNotifySecret(),
 ): Promise<Subject> {
-  const secret = newNotifySecret();
   const { id } = await recordApplication(db, {
     merOrderNo,
     payload: { merNameEn: 'Acme Ltd' },
@@ -37,8 +37,8 @@ export async function submitting(
   return { id, merOrderNo, flow: `BF-${merOrderNo}`, secret, path: `/notify/onboarding/${secret}` };
 }
 
-export async function accepted(db: Kysely<DB>, merOrderNo: string): Promise<Subject> {
-  const application = await submitting(db, merOrderNo);
+export async function accepted(db: Kysely<DB>, merOrderNo: string, secret?: string): Promise<Subject> {
+  const application = await submitting(db, merOrderNo, thisHolder(), secret);
   await markAccepted(db, application.id, { bizFlow: application.flow, now: NOW });
   return application;
 }

@@ -1,12 +1,11 @@
 /** A running web server with a test database, and posts to it. */
 import { randomBytes } from 'node:crypto';
 import type { Kysely } from 'kysely';
-import { createInbox, type InboxDeps } from '../../../../src/plugins/submissions/inbox.ts';
-import { bodyPlace } from '../../../../src/plugins/submissions/notifications.ts';
+import { bodyPlace, createInbox, type InboxDeps } from '../../../../src/plugins/submissions/notifications.ts';
 import type { DB } from '../../../../src/store/engine/schema.ts';
 import { decryptSecret, type SecretKey } from '../../../../src/store/secrets/secrets.ts';
 import { createReadiness } from '../../../../src/web/readiness.ts';
-import { createInboxServer, type InboxServerDeps } from '../../../../src/plugins/submissions/server.ts';
+import { createInboxServer, type InboxServerDeps } from '../../../../src/plugins/submissions/serve.ts';
 import type { WebEvent } from '../../../../src/web/server.ts';
 
 export const KEYS: readonly SecretKey[] = [{ id: 'k1', key: randomBytes(32) }];

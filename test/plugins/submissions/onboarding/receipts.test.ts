@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { createInbox } from '../../../../src/plugins/submissions/inbox.ts';
+import { createInbox } from '../../../../src/plugins/submissions/notifications.ts';
 import { application } from './applications.ts';
 import { KEYS, NOW } from '../notifications/support.ts';
 import { answer, outOfScope, type Act } from '../../../platform/stranger.ts';
