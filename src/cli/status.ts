@@ -22,7 +22,8 @@ import { overviewOf } from '../run/health.ts';
 import { type LastRuns, reasonOf, type KnownRun, runEnd } from '../run/run-state.ts';
 import type { NextRun } from '../run/schedule/due.ts';
 import { statusesOf, statusExitCode, type MerchantStatus } from '../run/status.ts';
-import { mostSevere, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
+import { EXIT, mostSevere, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
+import { inboxCounts, readableParts } from '../store/fleet-counts.ts';
 import { collect, createLog, platformSettings, printParts, withApp } from './context.ts';
 import { noticeDocument } from './output/run-text.ts';
 import { pageBehind, pageOf, withPageFlags, type PageFlags } from './flags.ts';
@@ -68,6 +69,7 @@ export function statusCommand(command: Command): void {
         if (alert) await alertNow(alerts, { database, now, settings }, maxAgeMs);
         const undelivered = alerts && (await alerts.undelivered(db));
         const unmailed = await unmailedOf(db, settings);
+        const notApplied = (await readableParts(db)).inbox ? (await inboxCounts(db)).needsPerson : 0;
         const overview = await overviewOf(db, { settings, jobs, now: now() });
         const { runs, nextRun: next, queue, backfills, newSince } = overview;
         const leftOut = await merchantsNotRead(settings, db);
@@ -79,6 +81,7 @@ export function statusCommand(command: Command): void {
         const lastRun = runs.last && { ...runs.last, reason: overview.lastReason };
         const text = new StatusText({ times, merchants: merchants.length, maxAge, all });
         const exitCodes: ExitCode[] = [statusExitCode([], runs, notRead), backfillsExitCode(backfills)];
+        if (notApplied > 0) exitCodes.push(EXIT.needsPerson);
         const parts = statusesOf(db, merchants, { zone: times.zone, now: now(), maxAgeMs, newSince });
         const textAndParts = async function* () {
           for await (const statuses of parts) {
@@ -96,6 +99,7 @@ export function statusCommand(command: Command): void {
               ...(queue !== undefined && { queue }),
               ...(undelivered && { alerts: undelivered }),
               ...(unmailed && { statementMail: unmailed }),
+              ...(notApplied > 0 && { resultsNotApplied: notApplied }),
             }));
           }
         };
@@ -106,6 +110,8 @@ export function statusCommand(command: Command): void {
               runsText(runs, next, times),
               ...notReadLines(notRead),
               ...remarksOf(overview, undelivered, unmailed, times.zone),
+              notApplied > 0 &&
+                `${counted(notApplied, 'pushed result')} changed nothing and need a person: \`daybook notifications\``,
               '',
               text.toString(),
               nextLine(merchants.length, 'merchant', nextPlace),

@@ -210,7 +210,7 @@ it('forgets the content of a closed application, keeps that it existed, and refu
   });
   expect((await daybook(['onboard', 'status', String(closed.id)], env)).stdout).toMatch(/rejected since/);
   // Its path no longer works, and forgetting it again changes nothing.
-  await pushed(closed, onboardingResult(closed));
+  await expect(pushed(closed, onboardingResult(closed))).rejects.toMatchObject({ statusCode: 404 });
   expect((await daybook(['onboard', 'forget', String(closed.id)], env)).code).toBe(0);
   expect((await auditEvents())[1]).toEqual({
     by: 'Ada',

@@ -19,7 +19,13 @@ const secretKeys = [{ id: 'k1', key: Buffer.from(key, 'base64') }];
 const now = new Date();
 if ((await applicationByMerOrderNo(db, 'GIVEN')) === null)
   await recordApplication(db, {
-    ...{ merOrderNo: 'GIVEN', payload: {}, notifyHash: notifyHashOf(secret), processVersion: null, replaces: null },
+    ...{
+      merOrderNo: 'GIVEN',
+      payload: {},
+      notifyHash: notifyHashOf(secret),
+      processVersion: null,
+      replaces: null,
+    },
     ...{ holder: thisHolder(), secretKeys, now },
   });
 const server = createInboxServer({

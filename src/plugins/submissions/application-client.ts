@@ -2,6 +2,7 @@
  * sp1101, merchant access application: submits one, once, and recognizes the receipt among all other replies
  * (docs/platform.md 4.3).
  */
+import { SUCCESS_CODES } from '../../ledger/success-codes.ts';
 import { PlatformRejected, PlatformReplyInvalid, PlatformUnreachable } from '../../platform/errors.ts';
 import {
   cameOf,
@@ -49,6 +50,12 @@ const hasReceiptCode = (reply: Opened): boolean => codesIn(reply).includes(APPLI
 const hasReceiptStatus = ({ layers }: Opened): boolean =>
   layers.some(({ status }) => textIn(status) === APPLICATION_ACCEPTED.status);
 
+/** Whether a status is a word that is neither the one of a receipt nor one of success, as REJECT. */
+const otherStatus = ({ layers }: Opened, isSuccess: (code: string) => boolean): boolean =>
+  layers
+    .map(({ status }) => textIn(status))
+    .some((status) => /\p{L}/u.test(status) && status !== APPLICATION_ACCEPTED.status && !isSuccess(status));
+
 /**
  * Reads the reply as a receipt: it has the code S00001 or the status ACCEPT, and nothing that refuses. If it names an
  * order number, that must equal the sent one.
@@ -65,6 +72,12 @@ function receiptOf(text: string, context: ReplyContext, payload: object): Applic
     );
   }
   if (refusal !== null) throw refusedBy(refusal, text, context.excerpt);
+  if (isAccepted && otherStatus(reply, context.isSuccess)) {
+    throw new PlatformReplyInvalid(
+      `the reply has the code ${APPLICATION_ACCEPTED.code}, but another status: ${received}`,
+      text,
+    );
+  }
   if (isAccepted) return receiptIn(reply, text, payload);
   throw new PlatformReplyInvalid(`the reply is neither a receipt nor a refusal: ${received}`, text);
 }
@@ -88,6 +101,11 @@ function receiptDespite(error: unknown, payload: object): ApplicationReceipt | n
   const text = isAnswer ? error.replyText() : null;
   const reply = text === null ? null : openedOrNull(text, REPLY_FIELDS);
   if (text === null || reply === null) return null;
+  if (hasReceiptCode(reply) && otherStatus(reply, (code) => SUCCESS_CODES.includes(code)))
+    throw new PlatformReplyInvalid(
+      `an error reply has the code ${APPLICATION_ACCEPTED.code}, and another status`,
+      text,
+    );
   const isReceipt = hasReceiptCode(reply) || (hasReceiptStatus(reply) && codesIn(reply).length === 0);
   return isReceipt ? receiptIn(reply, text, payload) : null;
 }

@@ -14,9 +14,7 @@ import {
 } from './applications.ts';
 import type { SecretKey } from '../../store/secrets/secrets.ts';
 import { EXIT, ExpectedError } from '../../ledger/ending.ts';
-
-/** Shorter values are not hidden: they may be part of an ordinary word. */
-const HIDDEN_CHARACTERS_MIN = 3;
+import { findingsOf, NOTHING_FOUND, shownFindings, type Findings } from './findings.ts';
 
 export interface ApplicationStatus {
   readonly application: ApplicationRow;
@@ -47,37 +45,6 @@ async function recordedNameOf(
   return { isAsSent: sent?.merNameEn === name, name: reveal ? name : null };
 }
 
-/** What separates field names in one text. */
-const SEPARATORS = /[\s,;|、，；]+/;
-/** What can be a number, though it may be too long to be kept as one. Anything else may repeat the request. */
-const ONE_WORD = /^[^\s{}"]{1,500}$/;
-const HIDDEN = '*** (--reveal prints it)';
-
-/** Every text in a payload. A person's name is also split into its words. */
-function valuesIn(node: unknown, field = ''): string[] {
-  if (typeof node === 'string') return field === 'certName' ? [node, ...node.split(/\s+/)] : [node];
-  if (typeof node !== 'object' || node === null) return [];
-  if (Array.isArray(node)) return node.flatMap((element) => valuesIn(element, field));
-  return Object.entries(node).flatMap(([name, value]) => valuesIn(value, name));
-}
-
-const literally = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
-
-/**
- * Replaces by *** what a sentence repeats of the application. Capital and small letters count as the same. `inParts`: also
- * parts of a value, as a list of names is split.
- */
-export function withoutValues(sentence: string, payload: unknown, inParts = false): string {
-  const values = valuesIn(payload)
-    .flatMap((value) => (inParts ? [value, ...value.split(SEPARATORS)] : value))
-    .filter((value) => value.length >= HIDDEN_CHARACTERS_MIN)
-    .sort((a, b) => b.length - a.length);
-  return values.reduce(
-    (kept, value) => kept.replaceAll(new RegExp(literally(value), 'giu'), '***'),
-    sentence,
-  );
-}
-
 interface StatusOptions {
   readonly secretKeys: readonly SecretKey[];
   /** Tokens of the settings: they are hidden as values of the application are. */
@@ -105,19 +72,14 @@ export async function statusOfApplication(
   const findings = findingsOf(detail);
   if (reveal) return { ...summary, findings };
   const payload = [await applicationPayload(db, secretKeys, id), secrets];
-  const hide = (sentence: string) => withoutValues(sentence, payload);
-  const { bizFlow: number } = findings;
-  const bizFlow = number === null || (ONE_WORD.test(number) && hide(number) === number) ? number : HIDDEN;
   // Of a reply that is neither a receipt nor a refusal only the number is shown: the rest may repeat the request.
-  const { reasons, fields, processVersion } = application.state === 'unknown' ? NOTHING_FOUND : findings;
-  const shown = {
-    reasons: reasons.map(hide),
-    fields: fields.map((name) => withoutValues(name, payload, true)),
-    processVersion,
-    bizFlow,
-  };
-  return { ...summary, findings: shown };
+  const said = application.state === 'unknown' ? { ...NOTHING_FOUND, bizFlow: findings.bizFlow } : findings;
+  return { ...summary, findings: shownFindings(said, payload) };
 }
+
+/** What the problem of an application begins with that never reached the platform. */
+export const NEVER_SENT = 'it was not sent';
+const isNeverSent = (problem: string | null): boolean => problem?.startsWith(NEVER_SENT) === true;
 
 const RESULT_ELSEWHERE =
   'Its result goes to the callbackUrl its file gave, and not to daybook: add the merchant with `daybook merchants add --merchant-no NO --token-stdin` ' +
@@ -125,7 +87,7 @@ const RESULT_ELSEWHERE =
 
 /** One or more sentences. `isReplaced`: a later application was submitted in its place. */
 export function adviceOf(
-  { id, merOrderNo, state, bizFlow, merchantNo, isNotified, isReceived }: ApplicationRow,
+  { id, merOrderNo, state, bizFlow, merchantNo, problem, isNotified, isReceived }: ApplicationRow,
   isReplaced = false,
 ): string {
   switch (state) {
@@ -138,7 +100,8 @@ export function adviceOf(
       );
     case 'refused':
       return (
-        'The platform refused it. Correct the problem and submit the file again. If a result arrives all the same, ' +
+        (isNeverSent(problem) ? 'Nothing reached the platform. ' : 'The platform refused it. ') +
+        'Correct the problem and submit the file again. If a result arrives all the same, ' +
         '`daybook notifications` shows it, and `daybook notifications apply NUMBER` applies it.'
       );
     case 'unknown':
@@ -223,75 +186,4 @@ export async function findApplication(db: Kysely<DB>, id: number): Promise<Appli
   throw new ApplicationStands(
     `there is no application ${id}; \`daybook onboard list\` shows those there are.`,
   );
-}
-
-/** As docs/platform.md 2.3 limits it. */
-const PROCESS_VERSION_CHARACTERS_MAX = 10;
-/** A message of 255 characters is never nested as deep as this. */
-const DEPTH_MAX = 20;
-
-/**
- * What a result's message says (docs/platform.md 6.1): a JSON text with a reason and the names of affected fields. The
- * document does not show its shape, so it is read by the names of its keys. Nothing it says is lost.
- */
-export interface Findings {
-  /** Everything that is neither a field name nor the version, in order. */
-  readonly reasons: readonly string[];
-  /** Fields to supplement or correct. */
-  readonly fields: readonly string[];
-  /** For the resubmission (docs/platform.md 2.3, 9). */
-  readonly processVersion: string | null;
-  /** The number that a reply names, in whatever form, where it could not be kept as the application's own. */
-  readonly bizFlow: string | null;
-}
-
-const NOTHING_FOUND: Findings = { reasons: [], fields: [], processVersion: null, bizFlow: null };
-
-const VERSION_KEY = /^process_?(?:version|id|ver)$/i;
-const FIELD_KEY = /field|param|column|material/i;
-
-interface Gathered {
-  readonly reasons: string[];
-  readonly fields: string[];
-  processVersion: string | null;
-  bizFlow: string | null;
-}
-
-function gather(node: unknown, key: string, into: Gathered, depth: number): void {
-  if (node === null || node === undefined || depth > DEPTH_MAX) return;
-  if (Array.isArray(node)) {
-    for (const element of node) gather(element, key, into, depth + 1);
-  } else if (typeof node === 'object') {
-    for (const [name, value] of Object.entries(node)) gather(value, name, into, depth + 1);
-  } else if (typeof node === 'string' || typeof node === 'number' || typeof node === 'boolean') {
-    place(String(node).trim(), key, into);
-  }
-}
-
-function place(text: string, key: string, into: Gathered): void {
-  if (text === '') return;
-  if (VERSION_KEY.test(key) && text.length <= PROCESS_VERSION_CHARACTERS_MAX) into.processVersion = text;
-  else if (key === 'bizFlow' && into.bizFlow === null) into.bizFlow = text;
-  else if (FIELD_KEY.test(key)) into.fields.push(...text.split(SEPARATORS).filter((name) => name !== ''));
-  else into.reasons.push(text);
-}
-
-const withoutRepeats = (texts: readonly string[]): string[] => [...new Set(texts)];
-
-/** Reads a message. If it is not JSON, the complete text is one reason. */
-export function findingsOf(message: string): Findings {
-  const gathered: Gathered = { reasons: [], fields: [], processVersion: null, bizFlow: null };
-  let content: unknown = message;
-  try {
-    content = JSON.parse(message);
-  } catch {
-    // The text is not JSON, or was cut at 255 characters: it is kept as it is.
-  }
-  gather(content, '', gathered, 0);
-  return {
-    reasons: withoutRepeats(gathered.reasons),
-    fields: withoutRepeats(gathered.fields),
-    processVersion: gathered.processVersion,
-    bizFlow: gathered.bizFlow,
-  };
 }

@@ -122,7 +122,8 @@ export async function applicationPayload(
 }
 
 /**
- * Payloads of applications that are undecided and not replaced, and that the platform has or may have. Oldest first.
+ * Payloads of applications that are undecided and not replaced, and that the platform has or may have, those that wait for
+ * documents among them. Oldest first.
  */
 export async function openPayloads(
   trx: Db,
@@ -130,7 +131,7 @@ export async function openPayloads(
 ): Promise<{ application: ApplicationRow; payload: unknown }[]> {
   const rows = await applications(trx)
     .select('payload_ciphertext as ciphertext')
-    .where('state', 'in', OPEN_STATES)
+    .where('state', 'in', [...OPEN_STATES, 'supplement'])
     .where(sql<boolean>`NOT EXISTS (SELECT FROM application AS later WHERE later.replaces = application.id)`)
     .orderBy('id')
     .execute();
@@ -157,22 +158,32 @@ export interface NewApplication extends Pick<ApplicationRow, 'merOrderNo' | 'pro
   readonly now: Date;
 }
 
-/** Records an application that is about to be sent; its payload is encrypted. Throws `UnknownSecretKey`. */
+/**
+ * Records an application that is about to be sent; its payload is encrypted. One of the same number that the platform
+ * refused is opened again, with what the file says now. Throws `UnknownSecretKey`.
+ */
 export function recordApplication(trx: Db, application: NewApplication): Promise<ApplicationRow> {
   const { merOrderNo, payload, notifyHash, processVersion, replaces, holder, secretKeys, now } = application;
   const place = placeOf(merOrderNo, 'payload_ciphertext');
+  const recorded = {
+    payload_ciphertext: encryptSecret(secretKeys, place, JSON.stringify(payload)),
+    notify_hash: notifyHash,
+    process_version: processVersion,
+    replaces,
+    holder,
+    submitted_at: now,
+    changed_at: now,
+  };
+  const again = { state: 'submitting' as const, problem: null, detail_ciphertext: null, forgotten_at: null };
   return trx
     .insertInto('application')
-    .values({
-      mer_order_no: merOrderNo,
-      payload_ciphertext: encryptSecret(secretKeys, place, JSON.stringify(payload)),
-      notify_hash: notifyHash,
-      process_version: processVersion,
-      replaces,
-      holder,
-      submitted_at: now,
-      changed_at: now,
-    })
+    .values({ mer_order_no: merOrderNo, ...recorded })
+    .onConflict((conflict) =>
+      conflict
+        .column('mer_order_no')
+        .doUpdateSet({ ...recorded, ...again })
+        .where('application.state', '=', 'refused'),
+    )
     .returning(COLUMNS)
     .$castTo<ApplicationRow>()
     .executeTakeFirstOrThrow();
@@ -206,53 +217,39 @@ interface NotAccepted {
   readonly secretKeys: readonly SecretKey[];
   readonly now: Date;
 }
+type Submitted = Pick<ApplicationRow, 'id' | 'merOrderNo'>;
 
-const sealedDetail = (merOrderNo: string, { detail, secretKeys }: NotAccepted): string | null =>
-  detail === null ? null : encryptSecret(secretKeys, placeOf(merOrderNo, 'detail_ciphertext'), detail);
+async function endCall(
+  db: Db,
+  { id, merOrderNo }: Submitted,
+  from: readonly ApplicationState[],
+  end: { readonly state: 'unknown' | 'refused'; readonly is_received?: boolean },
+  { problem, detail, secretKeys, now }: NotAccepted,
+): Promise<void> {
+  const detail_ciphertext =
+    detail === null ? null : encryptSecret(secretKeys, placeOf(merOrderNo, 'detail_ciphertext'), detail);
+  await db
+    .updateTable('application')
+    .set({ ...end, problem, detail_ciphertext, changed_at: now })
+    .where('id', '=', id)
+    .where('state', 'in', from)
+    .execute();
+}
 
 /**
  * It is unknown whether the platform has it, or by which bizFlow. Changes it only while it is `submitting`.
  * `isReceived`: the platform did say that it has it.
  */
-export async function markUnknown(
+export const markUnknown = (
   db: Db,
-  { id, merOrderNo }: Pick<ApplicationRow, 'id' | 'merOrderNo'>,
-  unknown: NotAccepted & { readonly isReceived?: boolean },
-): Promise<void> {
-  const { problem, isReceived = false, now } = unknown;
-  await db
-    .updateTable('application')
-    .set({
-      state: 'unknown',
-      problem,
-      detail_ciphertext: sealedDetail(merOrderNo, unknown),
-      is_received: isReceived,
-      changed_at: now,
-    })
-    .where('id', '=', id)
-    .where('state', '=', 'submitting')
-    .execute();
-}
+  application: Submitted,
+  { isReceived = false, ...unknown }: NotAccepted & { readonly isReceived?: boolean },
+): Promise<void> =>
+  endCall(db, application, ['submitting'], { state: 'unknown', is_received: isReceived }, unknown);
 
 /** The platform does not have it: it refused, or nothing reached it. */
-export async function markRefused(
-  db: Db,
-  { id, merOrderNo }: ApplicationRow,
-  refusal: NotAccepted,
-): Promise<void> {
-  const { problem, now } = refusal;
-  await db
-    .updateTable('application')
-    .set({
-      state: 'refused',
-      problem,
-      detail_ciphertext: sealedDetail(merOrderNo, refusal),
-      changed_at: now,
-    })
-    .where('id', '=', id)
-    .where('state', 'in', ['submitting', 'unknown'])
-    .execute();
-}
+export const markRefused = (db: Db, application: Submitted, refusal: NotAccepted): Promise<void> =>
+  endCall(db, application, ['submitting', 'unknown'], { state: 'refused' }, refusal);
 
 /**
  * Submissions whose process died before the reply was stored become `unknown`, as the platform may have them. On

@@ -37,7 +37,8 @@ import { idFlag, referenceFlag, textFlag } from '../../cli/flags.ts';
 import { readInputFile, rulesOf, warningText } from '../../cli/input-file.ts';
 import { line, lines, listTable, type Times } from '../../cli/output/text.ts';
 import type { SettingsWithoutPlatform } from '../../settings/settings.ts';
-import { submissionSettings } from './settings.ts';
+import { notAppliedOf, notAppliedText, type NotificationRow } from './notifications.ts';
+import { submissionSettings, todayOf, zoneOf } from './settings.ts';
 
 export function beneficiaryCommand(beneficiary: Command): void {
   addCheck(beneficiary);
@@ -80,7 +81,9 @@ function addRegister(beneficiary: Command): void {
       'after',
       '\nmerOrderNo in the file decides what is the same registration. Fields that the platform’s document does not name go ' +
         '\nunder `extra`. A reply that leaves open how it stands ends with 3. Needs DAYBOOK_SECRET_KEYS; the result comes to ' +
-        '\n`daybook serve` where DAYBOOK_PUBLIC_URL is set.\n\nExample:\n  daybook beneficiary register supplier.yaml',
+        '\n`daybook serve` where DAYBOOK_PUBLIC_URL is set.\n\nconfig/beneficiary.example.yaml is an example of the file. Needs PLATFORM_BASE_URL, PLATFORM_TIME_ZONE and a merchant with ' +
+        '\na token. daybook does not upload files and does not call sp2402, as the platform’s document does not describe them: the file ' +
+        '\nnames paths that the platform’s upload returned.\n\nExample:\n  daybook beneficiary register supplier.yaml',
     )
     .action(async (path: string, { merchant: asked, despite }: RegisterFlags, self: Command) => {
       const settings = platformSettings(self);
@@ -135,20 +138,33 @@ function addStatus(beneficiary: Command): void {
     .description('how registrations stand')
     .action((id: string | undefined, _flags: object, self: Command) =>
       answer(self, async ({ db, times }) => {
-        if (id !== undefined) return outputOf(await registrationOf(db, id));
+        const notApplied = await notAppliedOf(db, 'beneficiary');
+        const pushedFor = (row: BeneficiaryRow) =>
+          notApplied.filter(({ merOrderNo }) => merOrderNo === row.merOrderNo);
+        if (id !== undefined) {
+          const row = await registrationOf(db, id);
+          return outputOf(row, pushedFor(row));
+        }
         const rows = await listBeneficiaries(db);
-        const exitCode = rows.some(isOpenQuestion) ? EXIT.needsPerson : EXIT.done;
-        return { document: rows.map(documentOf), text: listText(rows, times), exitCode };
+        const isOpen = rows.some(isOpenQuestion) || notApplied.length > 0;
+        return {
+          document: rows.map((row) => ({ ...documentOf(row), notApplied: pushedFor(row) })),
+          text: lines(listText(rows, times), ...notApplied.map(notAppliedOne)),
+          exitCode: isOpen ? EXIT.needsPerson : EXIT.done,
+        };
       }),
     );
 }
 
 /** How a registration stands, as an answer to who asks. */
-const outputOf = (row: BeneficiaryRow): CommandOutput => ({
-  document: documentOf(row),
-  text: rowText(row),
-  exitCode: isOpenQuestion(row) ? EXIT.needsPerson : EXIT.done,
+const outputOf = (row: BeneficiaryRow, notApplied: readonly NotificationRow[] = []): CommandOutput => ({
+  document: { ...documentOf(row), notApplied },
+  text: lines(rowText(row), ...notApplied.map((one) => line`  ${notAppliedText(one)}`)),
+  exitCode: isOpenQuestion(row) || notApplied.length > 0 ? EXIT.needsPerson : EXIT.done,
 });
+
+const notAppliedOne = (one: NotificationRow): string =>
+  line`registration ${one.merOrderNo ?? ''}: ${notAppliedText(one)}`;
 
 function addResend(beneficiary: Command): void {
   beneficiary
@@ -232,7 +248,12 @@ interface SettleFlags {
 /** What a registration is checked by. */
 export const registrationRules = (settings: SettingsWithoutPlatform, now: Date, warnings?: Problem[]) => {
   const { fileRules, walletMethods, images } = submissionSettings.of(settings);
-  return { ...rulesOf(fileRules.filePaths, now, warnings), walletMethods, images };
+  return {
+    ...rulesOf(fileRules.filePaths, todayOf(settings, now), warnings),
+    walletMethods,
+    images,
+    zone: zoneOf(settings),
+  };
 };
 
 export const registerDeps = (

@@ -164,7 +164,14 @@ interface Notification {
 const notifications = (db: Db) =>
   db
     .selectFrom('notification')
-    .select(['id', 'number', 'kind', 'notify_hash as notifyHash', 'outcome', 'body_ciphertext as bodyCiphertext'])
+    .select([
+      'id',
+      'number',
+      'kind',
+      'notify_hash as notifyHash',
+      'outcome',
+      'body_ciphertext as bodyCiphertext',
+    ])
     .$castTo<Notification>();
 
 const IS_OPEN = sql<boolean>`((outcome IS NULL OR outcome = 'waiting') AND body_ciphertext IS NOT NULL)`;
@@ -245,7 +252,10 @@ const settleRegistration: Settle = async (trx, { number, notifyHash }, body, { n
   const { status, payeeId } = result;
   if (byPerson) {
     if (status === '01')
-      return { ...changesNothing('duplicate', 'decides nothing: it says that the review goes on'), merOrderNo };
+      return {
+        ...changesNothing('duplicate', 'decides nothing: it says that the review goes on'),
+        merOrderNo,
+      };
     await decideBeneficiary(trx, id, { status, payeeId, note: null, now });
     return { ...applies(status), merOrderNo, standing: status };
   }
@@ -292,7 +302,7 @@ export async function processNotifications(deps: ProcessDeps): Promise<ProcessRe
   const left: { number: number; problem: string }[] = [];
   // A submission whose process died never stores its reply. Its result must not wait for that.
   await markBrokenOff(db, now());
-  for (let after = 0; !signal.aborted; ) {
+  for (let after = 0; !signal.aborted;) {
     const open = db.selectFrom('notification').select('number').where(IS_OPEN).where('number', '>', after);
     const batch = await open.orderBy('number').limit(BATCH_MAX).execute();
     if (batch.length === 0) break;
@@ -329,7 +339,8 @@ async function processOne(number: number, { db, secretKeys, now }: ProcessDeps):
       if (post === undefined) return { outcome: null, problem: null };
       const settlement = await judge(trx, post);
       const { outcome } = settlement;
-      if (outcome !== post.outcome) await store(trx, post.id, settlement, outcome === 'waiting' ? null : now());
+      if (outcome !== post.outcome)
+        await store(trx, post.id, settlement, outcome === 'waiting' ? null : now());
       return { outcome, problem: null };
     });
   try {
@@ -397,7 +408,8 @@ const REVEALED = ['token', 'message', 'merNameEn'];
 
 /** What a body was read as, if it was not written as the document has it; else null, as it shows by itself what it says. */
 export function readAsOf(kind: NotificationKind, body: string, { reveal = false } = {}): ReadAs | null {
-  const { written, result } = kind === 'onboarding' ? readApplicationResult(body) : readRegistrationResult(body);
+  const { written, result } =
+    kind === 'onboarding' ? readApplicationResult(body) : readRegistrationResult(body);
   if (result === null || written === AS_DOCUMENTED) return null;
   const fields = (Object.entries(result) as [string, string | null][]).filter(
     (field): field is [string, string] => field[1] !== null && (reveal || !REVEALED.includes(field[0])),
@@ -462,7 +474,14 @@ export interface NotificationRow {
 const listed = (db: Db) =>
   db
     .selectFrom('notification')
-    .select(['number', 'kind', 'outcome', 'reason', 'mer_order_no as merOrderNo', 'received_at as receivedAt'])
+    .select([
+      'number',
+      'kind',
+      'outcome',
+      'reason',
+      'mer_order_no as merOrderNo',
+      'received_at as receivedAt',
+    ])
     .select(['source', 'processed_at as processedAt', 'resolved_at as resolvedAt', 'note'])
     .orderBy('number', 'desc')
     .$castTo<NotificationRow>();
@@ -476,6 +495,12 @@ export const listNotifications = (
     .$if(!all, (query) => query.where((eb) => eb.or([IS_OPEN, AWAITS_PERSON])))
     .limit(limit)
     .execute();
+
+/** What a person reads of a result that was not applied, next to the application or registration that it was pushed for. */
+export const notAppliedText = ({ number, outcome, reason }: NotificationRow): string =>
+  `a result was pushed and not applied (notification ${number}, ${outcome!}: ${reason ?? ''}): \`daybook notifications show ` +
+  `${number} --reveal\` prints it, \`daybook notifications apply ${number}\` applies it, \`daybook notifications resolve ` +
+  `${number} --note TEXT\` closes it`;
 
 /** Results that were pushed for submissions of a kind, changed nothing, and wait for a person, newest first. */
 export const notAppliedOf = (db: Db, kind: NotificationKind): Promise<NotificationRow[]> =>

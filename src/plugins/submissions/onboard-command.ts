@@ -15,11 +15,16 @@ import {
 import { checkApplication } from './application-check.ts';
 import { ApplicationInvalid, newOrderNo, submitApplication, type SubmitDeps } from './submit.ts';
 import type { PlatformApp } from '../../run/app.ts';
-import { UsageError, EXIT, type ExitCode } from '../../run/verdict/exit-codes.ts';
+import { UsageError, EXIT, mostSevere, type ExitCode } from '../../run/verdict/exit-codes.ts';
 import { recordAuditEvent } from '../../store/audit.ts';
 import { freeSpace } from '../../store/engine/database.ts';
 import { callbackUrlOf, newNotifySecret } from '../../store/notify-path.ts';
-import { markBrokenOff, listApplications, type ApplicationRow, type ApplicationState } from './applications.ts';
+import {
+  markBrokenOff,
+  listApplications,
+  type ApplicationRow,
+  type ApplicationState,
+} from './applications.ts';
 import {
   answer,
   auditEventOf,
@@ -34,7 +39,8 @@ import {
 import { referenceFlag } from '../../cli/flags.ts';
 import { readInputFile, rulesOf, warningText } from '../../cli/input-file.ts';
 import { line, lines, listTable, timesOf, type Times } from '../../cli/output/text.ts';
-import { submissionSettings } from './settings.ts';
+import { notAppliedOf, notAppliedText, type NotificationRow } from './notifications.ts';
+import { submissionSettings, todayOf } from './settings.ts';
 
 const LISTED_MAX = 1_000;
 
@@ -92,7 +98,10 @@ function addSubmitCommand(onboard: Command): void {
       'after',
       '\nThe platform may treat a second copy as a second application. So if daybook cannot tell whether an application ' +
         'arrived,\nit sets its state to `unknown` and does not send it again; `daybook onboard status ID` says what to do.\n' +
-        '\nExample:\n  daybook onboard submit merchant.yaml',
+        '\nconfig/application.example.yaml is an example of the file. Needs PLATFORM_BASE_URL, PLATFORM_TIME_ZONE and DAYBOOK_SECRET_KEYS; ' +
+        '\nPLATFORM_REFERRAL_CHANNEL and DAYBOOK_PUBLIC_URL where the file leaves out referralChannel and callbackUrl.\n' +
+        'daybook does not upload files and does not call sp1102 or sp2402, as the platform’s document does not describe them: the file\n' +
+        'names paths that the platform’s upload returned.\n\nExample:\n  daybook onboard submit merchant.yaml',
     )
     .action(async (path: string, { replaces }: { readonly replaces?: string }, self: Command) => {
       const settings = platformSettings(self);
@@ -109,7 +118,10 @@ function addSubmitCommand(onboard: Command): void {
           log.info({ application: row.id, state: row.state }, 'application submitted');
           const hidden = { secretKeys: settings.secretKeys, secrets: tokensOf(settings), reveal: false };
           const status = await statusOfApplication(app.database.db, row.id, hidden);
-          const { document, text, exitCode } = statusOutput(status!, timesOf(settings));
+          const { document, text, exitCode } = statusOutput(
+            { ...status!, notApplied: [] },
+            timesOf(settings),
+          );
           print(self, {
             document: { ...(document as object), warnings },
             text: lines(text, ...warnings.map(warningText)),
@@ -125,7 +137,7 @@ function addSubmitCommand(onboard: Command): void {
 
 const applicationRules = (settings: SettingsWithoutPlatform, now: Date, warnings: Problem[]) => {
   const { fileRules, codeLists } = submissionSettings.of(settings);
-  return { ...rulesOf(fileRules.filePaths, now, warnings), codeLists };
+  return { ...rulesOf(fileRules.filePaths, todayOf(settings, now), warnings), codeLists };
 };
 
 export const submitDeps = (
@@ -154,7 +166,12 @@ function addStatusCommand(onboard: Command): void {
       answer(self, async ({ db, now, settings, times }) => {
         await markBrokenOff(db, now());
         const options = { secretKeys: settings.secretKeys, secrets: tokensOf(settings), reveal };
-        const statusOf = (asked: number) => statusOfApplication(db, asked, options);
+        const notApplied = await notAppliedOf(db, 'onboarding');
+        const statusOf = async (asked: number): Promise<KnownStatus | null> => {
+          const status = await statusOfApplication(db, asked, options);
+          const pushed = notApplied.filter(({ merOrderNo }) => merOrderNo === status?.application.merOrderNo);
+          return status === null ? null : { ...status, notApplied: pushed };
+        };
         const subject = id === undefined ? 'every open one' : idOf(id);
         if (reveal) await recordAuditEvent(db, auditEventOf(self, subject), now());
         if (id !== undefined) {
@@ -163,13 +180,18 @@ function addStatusCommand(onboard: Command): void {
           return statusOutput(status, times);
         }
         const rows = await listApplications(db, LISTED_MAX);
-        const statuses = await Promise.all(rows.filter(isUnsettled).map((row) => statusOf(row.id)));
-        const open = statuses.filter((one) => one?.replacedBy === null) as ApplicationStatus[];
+        const isAsked = (row: ApplicationRow) =>
+          isUnsettled(row) || notApplied.some(({ merOrderNo }) => merOrderNo === row.merOrderNo);
+        const statuses = await Promise.all(rows.filter(isAsked).map((row) => statusOf(row.id)));
+        const open = statuses
+          .filter((one) => one !== null)
+          .filter((one) => one.replacedBy === null || one.notApplied.length > 0);
         const text =
           open.length === 0
             ? 'no application is open'
             : lines(open.map((one) => textOf(one, times)).join('\n\n'), '', times.note);
-        return { document: open.map(documentOf), text };
+        const exitCode = open.some((one) => one.notApplied.length > 0) ? EXIT.needsPerson : EXIT.done;
+        return { document: open.map(documentOf), text, exitCode };
       }),
     );
 }
@@ -248,8 +270,14 @@ function idOf(text: string): number {
   return Number(text);
 }
 
+interface KnownStatus extends ApplicationStatus {
+  /** Results that were pushed for it, changed nothing, and wait for a person. */
+  readonly notApplied: readonly NotificationRow[];
+}
+
 /** The status of an application that was just submitted or settled: nothing has replaced it, and no result has come. */
-const openItemsOfOne = (application: ApplicationRow): ApplicationStatus => ({
+const openItemsOfOne = (application: ApplicationRow): KnownStatus => ({
+  notApplied: [],
   application,
   replacedBy: null,
   advice: adviceOf(application),
@@ -274,16 +302,19 @@ const invalid = ({ problems, message }: ApplicationInvalid): CommandOutput => ({
   exitCode: EXIT.usage,
 });
 
-const documentOf = ({ application, ...rest }: ApplicationStatus) => ({ ...application, ...rest });
+const documentOf = ({ application, ...rest }: KnownStatus) => ({ ...application, ...rest });
 
-const statusOutput = (status: ApplicationStatus, times: Times): CommandOutput => ({
+const statusOutput = (status: KnownStatus, times: Times): CommandOutput => ({
   document: documentOf(status),
   text: lines(textOf(status, times), times.note),
-  exitCode: status.replacedBy === null ? EXIT_OF[status.application.state] : EXIT.done,
+  exitCode: mostSevere([
+    status.replacedBy === null ? EXIT_OF[status.application.state] : EXIT.done,
+    status.notApplied.length > 0 ? EXIT.needsPerson : EXIT.done,
+  ]),
 });
 
 function textOf(
-  { application, replacedBy, advice, recordedName, findings }: ApplicationStatus,
+  { application, replacedBy, advice, recordedName, findings, notApplied }: KnownStatus,
   times: Times,
 ): string {
   const { id, state, merOrderNo, bizFlow, processVersion, problem, changedAt } = application;
@@ -300,6 +331,7 @@ function textOf(
     version !== null && line`  process version: ${version}`,
     recordedName !== null && line`  ${recordedText(recordedName)}`,
     replacedBy !== null && `  replaced by application ${replacedBy}`,
+    ...notApplied.map((one) => line`  ${notAppliedText(one)}`),
     line`  ${advice}`,
   );
 }

@@ -3,7 +3,7 @@
  * what each field must be by itself, and the check in full before anything is recorded or sent. What fields require of
  * each other is in rules.ts.
  */
-import { isDay } from '../../ledger/business-day.ts';
+import { dayOf, isDay } from '../../ledger/business-day.ts';
 import { CURRENCY_CODE } from '../../ledger/money.ts';
 import type { Kysely } from 'kysely';
 import {
@@ -246,20 +246,23 @@ export async function prepareRegistration(
   file: unknown,
   rules: Omit<RuleContext, 'reference'>,
 ): Promise<Registration> {
-  const checked = checkRegistration(file, { ...rules, reference: await storedReference(db, file) });
+  const checked = checkRegistration(file, {
+    ...rules,
+    reference: await storedReference(db, file, rules.zone),
+  });
   if ('problems' in checked) throw new RegistrationInvalid(checked.problems);
   return checked.registration;
 }
 
 /** The platform's lists for the bank's country, as last stored (docs/platform.md 4.2). */
-async function storedReference(db: Kysely<DB>, file: unknown): Promise<StoredReference> {
+async function storedReference(db: Kysely<DB>, file: unknown, zone = 'UTC'): Promise<StoredReference> {
   const country = bankCountryOf(file);
   if (country === null) return { payoutMethods: null, banks: null };
   const lists = await listReferenceLists(db);
   const listed = (kind: CheckedList, codes: readonly string[] | null): StoredList | null => {
     const list = lists.find((one) => one.kind === kind && one.country === country);
     if (codes === null || list === undefined) return null;
-    return { codes, country, day: list.readAt.toISOString().slice(0, 10), setAside: list.setAside.length };
+    return { codes, country, day: dayOf(list.readAt.getTime(), zone), setAside: list.setAside.length };
   };
   const methodTypes = await payoutMethodTypes(db, country);
   return {

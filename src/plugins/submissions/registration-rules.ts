@@ -11,7 +11,7 @@ import { hasLatinLettersOnly, LIES_AHEAD } from '../../forms/text.ts';
 export interface StoredList {
   readonly codes: readonly string[];
   readonly country: string;
-  /** The day in UTC on which it was read. */
+  /** The day on which it was read. */
   readonly day: BusinessDay;
   /** How many of its items could not be read. */
   readonly setAside: number;
@@ -34,6 +34,8 @@ export interface RuleContext extends ImageRules {
   readonly walletMethods: readonly string[];
   readonly reference: StoredReference;
   readonly today: BusinessDay;
+  /** Of `today`, and of the days on which lists were read. Default: UTC. */
+  readonly zone?: string;
   /** Lists whose word does not count: what they do not have is a warning. */
   readonly despite?: readonly CheckedList[];
   /** Called with a list that would have refused the file. */
@@ -145,12 +147,15 @@ const phoneAreaCode = rule(
     'is required when countryCode is BR, KR, MA or IN',
 );
 
+/** A number, or letters as in GD and CN-GD; a word is a name. */
+const CHINESE_PLACE_CODE = /^(?:(?=.*\d)[A-Za-z0-9._-]+|(?:CN-)?[A-Z]{2,3})$/;
+
 /** `addressProvince`: an English name; for CN a province or city code, whose list the document does not show. */
 const province = rule('addressProvince', (field) => {
   const value = field.text('addressProvince');
   if (value === undefined || !has(field, 'addressCountry')) return null;
   if (field('addressCountry') === 'CN')
-    return !/^[A-Za-z0-9._-]+$/.test(value) && 'must be the province or city code when addressCountry is CN';
+    return !CHINESE_PLACE_CODE.test(value) && 'must be the province or city code when addressCountry is CN';
   return (
     !hasLatinLettersOnly(value) && 'must be the English name, in Latin letters, when addressCountry is not CN'
   );
@@ -244,7 +249,15 @@ function unlisted(
  */
 const payoutMethodListed: Rule = (field, { reference: { payoutMethods }, today }) => {
   const method = field.text('payoutMethod');
-  if (!isLocal(field) || payoutMethods === null || method === undefined) return [];
+  if (!isLocal(field) || method === undefined) return [];
+  if (payoutMethods === null)
+    return method === WIRE
+      ? warning(
+          'payoutMethod',
+          `is ${WIRE}, the method of paymentMode SWIFT, and no list of the country’s methods was read; ` +
+            '`daybook reference sync --country CODE` reads it',
+        )
+      : [];
   if (payoutMethods.codes.includes(method)) return [];
   const list = { list: 'payout_method', path: 'payoutMethod', nouns: 'payout methods' } as const;
   return [unlisted(list, payoutMethods, today)];

@@ -202,8 +202,7 @@ export function judgeRegistration(
       'contradiction',
       `the registration was ${status === '04' ? 'approved' : 'rejected'} before`,
     );
-  if (result.status === '01')
-    return changesNothing('duplicate', 'the registration is under review anyway');
+  if (result.status === '01') return changesNothing('duplicate', 'the registration is under review anyway');
   // The reply may have come without a payeeId (docs/platform.md 2.6).
   const tellsPayeeId = payeeId === null && result.payeeId !== null;
   if (isDecided && !tellsPayeeId && !needsPerson)

@@ -62,7 +62,10 @@ async function serveAll(self: Command): Promise<void> {
     return async () =>
       alerts === null
         ? ended
-        : alerts.withAlerting({ ...app, settings }, log, () => ended, { purpose: 'serve', check: watch.check });
+        : alerts.withAlerting({ ...app, settings }, log, () => ended, {
+            purpose: 'serve',
+            check: watch.check,
+          });
   }).catch(async (error: unknown) => {
     if (!opened.isIt) await alerts?.reportNotStarted(settings, error, log, 'serve');
     throw error;

@@ -21,7 +21,14 @@ import {
   type WebEvent,
 } from '../../web/server.ts';
 import { storedBody } from './body.ts';
-import { createInbox, PostRefused, processNotifications, type Inbox, type ProcessDeps, type ProcessReport } from './notifications.ts';
+import {
+  createInbox,
+  PostRefused,
+  processNotifications,
+  type Inbox,
+  type ProcessDeps,
+  type ProcessReport,
+} from './notifications.ts';
 
 export interface InboxServerDeps extends LimitedServerDeps {
   readonly inbox: Inbox;
@@ -46,7 +53,11 @@ export function createInboxServer(deps: InboxServerDeps): FastifyInstance {
   server.addContentTypeParser(ANY_TYPE, { parseAs: 'buffer' }, (_request, body, done) => {
     done(null, body);
   });
-  const asAnyType = (request: { raw: { headers: Record<string, unknown> } }, _reply: unknown, done: () => void) => {
+  const asAnyType = (
+    request: { raw: { headers: Record<string, unknown> } },
+    _reply: unknown,
+    done: () => void,
+  ) => {
     request.raw.headers['content-type'] = ANY_TYPE;
     done();
   };

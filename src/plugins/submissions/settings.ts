@@ -1,5 +1,8 @@
 /** Settings of applications and registrations. */
 import { z } from 'zod';
+import { dayOf } from '../../ledger/business-day.ts';
+import type { BusinessDay } from '../../ledger/entry.ts';
+import type { SettingsWithoutPlatform } from '../../settings/settings.ts';
 import { setting, settingsGroup } from '../../settings/setting.ts';
 import { codes, isCode, listOf, someOf } from '../../settings/values/lists.ts';
 import { jsonText } from '../../settings/values/scalars.ts';
@@ -38,6 +41,11 @@ export const submissionSettings = settingsGroup(
   },
   { value: (own) => own },
 );
+
+/** The zone of the days that a file is checked by and of lists: the platform's. */
+export const zoneOf = ({ platform }: SettingsWithoutPlatform): string => platform?.timeZone ?? 'UTC';
+export const todayOf = (settings: SettingsWithoutPlatform, now: Date): BusinessDay =>
+  dayOf(now.getTime(), zoneOf(settings));
 
 /** Null for a field accepts any text that resembles a code. */
 export type CodeLists = ReturnType<typeof submissionSettings.value>['codeLists'];

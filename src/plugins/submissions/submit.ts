@@ -24,6 +24,7 @@ import {
   type NewApplication,
   applicationById,
   applicationDetail,
+  applicationPayload,
   type ApplicationRow,
   applicationByMerOrderNo,
   openPayloads,
@@ -32,7 +33,8 @@ import {
 import { adoptSecretKey } from '../../store/secrets/key-check.ts';
 import type { SecretKey } from '../../store/secrets/secrets.ts';
 import { checkApplication, type ApplicationRules, type ApplicationPayload } from './application-check.ts';
-import { ApplicationStands, findingsOf, findApplication } from './application-status.ts';
+import { ApplicationStands, findApplication, NEVER_SENT } from './application-status.ts';
+import { findingsOf } from './findings.ts';
 import { isSuppliedVersion } from './application-values.ts';
 
 /** The file breaks rules of the document. The message lists all of them, and no value, as these are personal. */
@@ -131,7 +133,24 @@ async function prepare({ file, replaces }: Submission, deps: SubmitDeps) {
   });
   if ('problems' in checked) throw new ApplicationInvalid(checked.problems);
   const { payload } = checked;
-  return { payload, notifyHash: payload.callbackUrl === ours ? notifyHashOf(secret) : null };
+  if (payload.callbackUrl !== ours) return { payload, notifyHash: null };
+  return (await asBefore(deps, payload)) ?? { payload, notifyHash: notifyHashOf(secret) };
+}
+
+/**
+ * A refused application that is sent again keeps the address of its results, as the platform may have kept that: null where
+ * there is none of this number, or it had an address of its own.
+ */
+async function asBefore(
+  { db, secretKeys }: Pick<SubmitDeps, 'db' | 'secretKeys'>,
+  payload: ApplicationPayload,
+): Promise<{ readonly payload: ApplicationPayload; readonly notifyHash: string } | null> {
+  const refused = await applicationByMerOrderNo(db, payload.merOrderNo);
+  if (refused?.state !== 'refused' || !refused.isNotified) return null;
+  const before = (await applicationPayload(db, secretKeys, refused.id)) as ApplicationPayload | null;
+  const secret = before?.callbackUrl.split('/').at(-1);
+  if (before === null || secret === undefined) return null;
+  return { payload: { ...payload, callbackUrl: before.callbackUrl }, notifyHash: notifyHashOf(secret) };
 }
 
 /**
@@ -159,7 +178,8 @@ async function stateAfter(
   const { db, secretKeys, now, signal } = deps;
   const { id } = application;
   if (isPlatformError(error) && !error.mayHaveArrived) {
-    const refusal = { problem: error.message, detail: replyOf(error), secretKeys, now: now() };
+    const problem = isRefusal(error) ? error.message : `${NEVER_SENT}: ${error.message}`;
+    const refusal = { problem, detail: replyOf(error), secretKeys, now: now() };
     await persistently(deps, () => markRefused(db, application, refusal));
   } else {
     const problem = isPlatformError(error)
@@ -176,6 +196,7 @@ async function stateAfter(
 /** Only such a reply may name a bizFlow. A page of HTML says nothing of the application. */
 const JSON_TEXT = /^\s*[{[]/;
 
+const isRefusal = (error: PlatformError) => error instanceof PlatformRejected;
 const replyOf = (error: PlatformError): string | null =>
   error instanceof PlatformRejected ? error.replyText() : null;
 
@@ -253,7 +274,7 @@ function recordNewApplication(
     await lockApplications(trx);
     if (replaces !== null) await replaceable(trx, replaces);
     const namesake = await applicationByMerOrderNo(trx, merOrderNo);
-    if (namesake !== null) {
+    if (namesake !== null && namesake.state !== 'refused') {
       throw new ApplicationStands(
         `merOrderNo is that of application ${namesake.id} already (${namesake.state}): see \`daybook onboard status ` +
           `${namesake.id}\`; a new application takes another, or leaves it out. ${NOTHING_SENT}.`,

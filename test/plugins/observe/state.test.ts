@@ -109,9 +109,7 @@ test('the inbox: what waits, since when and how large, what needs a person', asy
   const samples = await samplesFor();
   expect(samples.get('daybook_inbox_waiting')).toBe(2);
   expect(samples.get('daybook_inbox_oldest_age_seconds')).toBe(600);
-  expect(samples.get('daybook_inbox_waiting_bytes')).toBe(
-    2 * 'v1:k1:none'.length,
-  );
+  expect(samples.get('daybook_inbox_waiting_bytes')).toBe(2 * 'v1:k1:none'.length);
   expect(samples.get('daybook_inbox_needs_person')).toBe(1);
 });
 

@@ -274,11 +274,16 @@ export const RULES: readonly Case[] = [
     [
       { ...ENTERPRISE, addressProvince: "Provence-Alpes-Côte d'Azur" },
       { ...ENTERPRISE, addressCountry: 'CN', addressProvince: '440300' },
+      { ...ENTERPRISE, addressCountry: 'CN', addressProvince: 'CN-GD' },
     ],
     [
       [{ ...ENTERPRISE, addressProvince: '香港' }, `addressProvince ${LATIN}, when addressCountry is not CN`],
       [
         { ...ENTERPRISE, addressCountry: 'CN', addressProvince: '广东' },
+        'addressProvince must be the province or city code when addressCountry is CN',
+      ],
+      [
+        { ...ENTERPRISE, addressCountry: 'CN', addressProvince: 'Guangdong' },
         'addressProvince must be the province or city code when addressCountry is CN',
       ],
     ],

@@ -112,6 +112,16 @@ describe('what the document leaves open', () => {
   });
 });
 
+it('WIRE with LOCAL is warned of where no list of the country was read, and refused by a list', () => {
+  const warnings: string[] = [];
+  const file = { ...ENTERPRISE, payoutMethod: 'WIRE' };
+  checkRegistration(file, { ...CONTEXT, onWarning: ({ path }) => void warnings.push(path) });
+  expect(warnings).toEqual(['payoutMethod']);
+  expect(problemsOf(file, { payoutMethods: listed('HK_FPS') })).toEqual([
+    expect.stringContaining('payoutMethod is none of the payout methods listed for HK'),
+  ]);
+});
+
 describe('stored reference data', () => {
   const reference = { payoutMethods: listed('HK_FPS', 'SEPA'), banks: listed('HK004') };
 

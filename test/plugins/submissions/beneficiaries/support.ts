@@ -3,7 +3,10 @@
  * parameters.
  */
 import { randomBytes } from 'node:crypto';
-import { checkRegistration, type Registration } from '../../../../src/plugins/submissions/registration-check.ts';
+import {
+  checkRegistration,
+  type Registration,
+} from '../../../../src/plugins/submissions/registration-check.ts';
 import { registerBeneficiary, type RegisterDeps } from '../../../../src/plugins/submissions/register.ts';
 import { createBeneficiaryClient } from '../../../../src/plugins/submissions/registration-client.ts';
 import { thisHolder } from '../../../../src/host/process-identity.ts';

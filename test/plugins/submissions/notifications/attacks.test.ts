@@ -8,7 +8,12 @@ import { sql, type KyselyPlugin } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { newNotifySecret } from '../../../../src/store/notify-path.ts';
 import { createReadiness, READINESS_LASTS_MS } from '../../../../src/web/readiness.ts';
-import { createRefusalLog, LINES_A_SPELL, SPELL_MS, type ReportedEvent } from '../../../../src/web/refusals.ts';
+import {
+  createRefusalLog,
+  LINES_A_SPELL,
+  SPELL_MS,
+  type ReportedEvent,
+} from '../../../../src/web/refusals.ts';
 import { serve } from '../../../../src/plugins/submissions/serve.ts';
 import { accepted, onboardingResult } from './subjects.ts';
 import { KEYS, NOW, serveOver, type Served } from './support.ts';

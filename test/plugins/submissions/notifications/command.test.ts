@@ -4,9 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createInbox } from '../../../../src/plugins/submissions/notifications.ts';
+import { createInbox, listNotifications } from '../../../../src/plugins/submissions/notifications.ts';
 import { merchantTokens } from '../../../../src/store/merchants.ts';
-import { newNotifySecret } from '../../../../src/store/notify-path.ts';
 import { accepted, inReview, onboardingResult, type Subject } from './subjects.ts';
 import { KEYS, NOW } from './support.ts';
 import { freshDatabase } from '../../../support/database.ts';
@@ -51,7 +50,6 @@ describe('notifications', () => {
       });
       await arrives(one.secret, onboardingResult(one));
       await arrives(one.secret, onboardingResult(one, { token: 'tok-other' }));
-      await arrives(newNotifySecret(), {});
       expect((await daybook(['notifications'], env)).stdout).toMatch(/not processed yet/);
 
       const processed = await daybook(['notifications', 'process', '--json'], env);
@@ -59,7 +57,6 @@ describe('notifications', () => {
       expect(JSON.parse(processed.stdout)).toEqual({
         outcomes: { applied: 1, 'second-token': 1 },
         left: [],
-        dropped: 0,
       });
       const reported = await daybook(['notifications'], env);
       expect(reported.code).toBe(3);
@@ -67,7 +64,7 @@ describe('notifications', () => {
         /^\s*2 +onboarding +A1 .* second-token +another merchant number or token/m,
       );
       expect(reported.stdout).not.toMatch(/tok-/);
-      expect(reported.stdout).toContain('kept in all: 1 applied, 1 second-token, 1 unknown');
+      expect(reported.stdout).toContain('kept in all: 1 applied, 1 second-token');
 
       const hidden = await daybook(['notifications', 'show', '2'], env);
       expect([hidden.code, hidden.stdout]).toEqual([2, '']);
@@ -105,6 +102,40 @@ describe('notifications', () => {
     expect([left.code, left.stdout]).toEqual([4, expect.stringContaining('"k1"')]);
     expect((await daybook(['notifications', 'process'], env)).stdout).toBe('1 duplicate\n');
   });
+});
+
+it('a result that was not applied is told with its application, its registration, and by status', async () => {
+  const [three, four] = [await accepted(database.db, 'A3'), await inReview(database.db, 'R3')];
+  await arrives(three.secret, onboardingResult(three, { token: '' }));
+  const push = (payload: object) =>
+    createInbox({ db: database.db, secretKeys: KEYS, now: () => NOW }).keep({
+      ...{ kind: 'beneficiary', secret: four.secret, body: JSON.stringify(payload) },
+    });
+  await push({ status: '04', payeeId: 'P-R3' });
+  await push({ status: '03' });
+  expect((await daybook(['notifications', 'process'], env)).code).toBe(3);
+  const onboard = await daybook(['onboard', 'status', String(three.id)], env);
+  expect(onboard.code).toBe(3);
+  expect(onboard.stdout).toMatch(/not applied \(notification \d+, malformed: token is empty, though/);
+  expect(onboard.stdout).toMatch(/`daybook notifications apply \d+` applies it/);
+  expect((await daybook(['onboard', 'status'], env)).code).toBe(3);
+  for (const args of [
+    ['beneficiary', 'status', String(four.id)],
+    ['beneficiary', 'status'],
+  ]) {
+    const { code, stdout } = await daybook(args, env);
+    expect(code).toBe(3);
+    expect(stdout).toMatch(
+      /not applied \(notification \d+, contradiction: the registration was approved before/,
+    );
+  }
+  const platform = { PLATFORM_BASE_URL: 'http://127.0.0.1:1', PLATFORM_TIME_ZONE: 'UTC' };
+  const all = await daybook(['status'], { ...env, ...platform });
+  expect(all.code, all.stderr).toBeGreaterThanOrEqual(3);
+  expect(all.stdout).toContain('2 pushed results changed nothing and need a person: `daybook notifications`');
+  for (const { number } of await listNotifications(database.db, { all: false, limit: 10 }))
+    await daybook(['notifications', 'resolve', String(number), '--note', 'case 1'], env);
+  expect((await daybook(['onboard', 'status', String(three.id)], env)).code).toBe(0);
 });
 
 it('text from a stranger cannot add lines, control the terminal or hide characters', async () => {

@@ -1,9 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { createInbox, type ProcessReport } from '../../../../src/plugins/submissions/notifications.ts';
-import {
-  keepProcessing,
-  type KeepProcessingDeps,
-} from '../../../../src/plugins/submissions/serve.ts';
+import { keepProcessing, type KeepProcessingDeps } from '../../../../src/plugins/submissions/serve.ts';
 import { openDatabase } from '../../../../src/store/engine/connection.ts';
 import { startCuttingProxy } from '../../../support/cutting-proxy.ts';
 import { emptyTables, freshDatabase } from '../../../support/database.ts';

@@ -1,7 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { createInbox } from '../../../../src/plugins/submissions/notifications.ts';
-import { processNotifications, type ProcessReport } from '../../../../src/plugins/submissions/notifications.ts';
+import {
+  processNotifications,
+  type ProcessReport,
+} from '../../../../src/plugins/submissions/notifications.ts';
 import { markAccepted, markUnknown } from '../../../../src/plugins/submissions/applications.ts';
 import { addMerchant, merchantTokens, notJoined } from '../../../../src/store/merchants.ts';
 import { listNotifications, resolveNotification } from '../../../../src/plugins/submissions/notifications.ts';

@@ -2,7 +2,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import { markAccepted, recordApplication } from '../../../../src/plugins/submissions/applications.ts';
-import { recordBeneficiary, storeBeneficiaryReply } from '../../../../src/plugins/submissions/registrations.ts';
+import {
+  recordBeneficiary,
+  storeBeneficiaryReply,
+} from '../../../../src/plugins/submissions/registrations.ts';
 import { newNotifySecret, notifyHashOf } from '../../../../src/store/notify-path.ts';
 import { thisHolder } from '../../../../src/host/process-identity.ts';
 import type { DB } from '../../../../src/store/engine/schema.ts';

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { adviceOf, withoutValues } from '../../../../src/plugins/submissions/application-status.ts';
+import { adviceOf } from '../../../../src/plugins/submissions/application-status.ts';
+import { withoutValues } from '../../../../src/plugins/submissions/findings.ts';
 import type { ApplicationRow } from '../../../../src/plugins/submissions/applications.ts';
 import { application, path, person } from './applications.ts';
 

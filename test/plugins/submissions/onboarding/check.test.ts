@@ -1,6 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { checkApplication, type ApplicationRules } from '../../../../src/plugins/submissions/application-check.ts';
+import {
+  checkApplication,
+  type ApplicationRules,
+} from '../../../../src/plugins/submissions/application-check.ts';
 import { applicationSchema } from '../../../../src/plugins/sandbox/merchant-access.ts';
 import { application, applicationOfChina, idCard, OURS, path, person, rules } from './applications.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { findingsOf } from '../../../../src/plugins/submissions/application-status.ts';
+import { findingsOf } from '../../../../src/plugins/submissions/findings.ts';
 
 it.each([
   [
@@ -23,8 +23,30 @@ it.each([
   ['"only a text"', { reasons: ['only a text'], fields: [], processVersion: null, bizFlow: null }],
   [
     '{"reason":"cut at 255 char',
-    { reasons: ['{"reason":"cut at 255 char'], fields: [], processVersion: null, bizFlow: null },
+    { reasons: ['cut at 255 char'], fields: [], processVersion: null, bizFlow: null },
   ],
+  [
+    '{"certificate":"is blurred","shareholder[0].certNo":{"reason":"unknown"}}',
+    {
+      reasons: ['certificate: is blurred', 'shareholder[0].certNo: unknown'],
+      fields: ['certificate', 'shareholder[0].certNo'],
+      processVersion: null,
+      bizFlow: null,
+    },
+  ],
+  [
+    '{"message":"{\\"reason\\":\\"expired\\",\\"fields\\":[\\"director\\"]}"}',
+    { reasons: ['expired'], fields: ['director'], processVersion: null, bizFlow: null },
+  ],
+  [
+    '{"reason":"expired","fields":["certificate","direc',
+    { reasons: ['expired'], fields: ['certificate', 'direc'], processVersion: null, bizFlow: null },
+  ],
+  [
+    '{"reason":"expired","processVers',
+    { reasons: ['expired'], fields: [], processVersion: null, bizFlow: null },
+  ],
+  ['not [JSON] at all', { reasons: ['not [JSON] at all'], fields: [], processVersion: null, bizFlow: null }],
   ['', { reasons: [], fields: [], processVersion: null, bizFlow: null }],
   [
     '{"bizFlow":"F\\t1","data":{"bizFlow":"F2"}}',

@@ -159,8 +159,9 @@ onBothDatabases((store) => {
       const { submit } = depsTo('http://127.0.0.1:1');
       expect(await submit()).toMatchObject({
         state: 'refused',
-        problem: expect.stringMatching(/ECONNREFUSED/),
+        problem: expect.stringMatching(/^it was not sent: .*ECONNREFUSED/),
       });
+      expect(adviceOf((await all())[0]!)).toMatch(/^Nothing reached the platform\. /);
     });
 
     it.each<[string, Act]>([
@@ -171,6 +172,8 @@ onBothDatabases((store) => {
       ['502', answer('<html>', 502)],
       ['a reply that is no receipt', answer('{"status":"ACCEPT","code":"S00009","bizFlow":"FLOW1"}')],
       ['HTML', answer('<html>')],
+      ['a receipt that rejects', answer('{"status":"REJECT","code":"S00001","bizFlow":"FLOW1"}')],
+      ['an error that is both', answer('{"status":"REJECT","code":"S00001","bizFlow":"FLOW1"}', 400)],
       ['a redirect', answer('', 302, { location: 'https://elsewhere.example' })],
     ])('is unknown after %s, and is sent only once', async (_what, act) => {
       const { submit, received } = await platform(act, receipt('FLOW1'));
@@ -375,12 +378,23 @@ onBothDatabases((store) => {
     });
 
     it('needs another order number', async () => {
-      const { submit, received } = await platform(answer('', 400), receipt('FLOW1'));
+      const { submit, received } = await platform(receipt('FLOW1'));
       const { id } = await submit(application({ merOrderNo: 'MINE' }));
       await expect(submit(application({ merOrderNo: 'MINE' }))).rejects.toThrow(
-        `merOrderNo is that of application ${id} already (refused)`,
+        `merOrderNo is that of application ${id} already (accepted)`,
       );
       expect(received).toHaveLength(1);
+    });
+
+    it('is the same one where the first was refused: corrected, under its number and its address for results', async () => {
+      const { submit, received } = await platform(answer('', 400), receipt('FLOW1'));
+      const { id } = await submit(application({ merOrderNo: 'MINE' }));
+      const again = await submit(application({ merOrderNo: 'MINE', email: 'corrected@example.com' }));
+      expect(again).toMatchObject({ id, state: 'accepted', bizFlow: 'FLOW1', problem: null });
+      const [first, second] = received.map(({ body }) => JSON.parse(body) as Record<string, unknown>);
+      expect(second).toEqual({ ...first, email: 'corrected@example.com' });
+      expect(await applicationDetail(store().db, secretKeys, id)).toBeNull();
+      expect((await all()).length).toBe(1);
     });
 
     it('is not sent by two processes at once', async () => {
@@ -407,6 +421,15 @@ onBothDatabases((store) => {
 
   describe('a result that asks for more documents', () => {
     const message = '{"reason":"the licence is cut off","fields":["certificate"],"processId":"V2"}';
+
+    it('guards the merchant against a second application', async () => {
+      const { submit, received } = await platform(receipt('FLOW1'), receipt('FLOW2'));
+      const first = await submit();
+      await decide(first, message);
+      expect((await rejection(submit())).message).toContain('stands as supplement');
+      expect(received).toHaveLength(1);
+      expect(await submit(application(), first.id)).toMatchObject({ state: 'accepted' });
+    });
 
     it('gives its process version to the application that replaces it', async () => {
       const { submit, received } = await platform(receipt('FLOW1'), receipt('FLOW2'), receipt('FLOW3'));
