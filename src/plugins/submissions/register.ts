@@ -20,7 +20,6 @@ import {
   claimBeneficiary,
   endBeneficiaryCall,
   recordBeneficiary,
-  reopenBeneficiary,
   storeBeneficiaryReply,
   type BeneficiaryDraft,
   type Claim,
@@ -90,11 +89,13 @@ export async function registerBeneficiary(
   const draft = draftOf(deps, merchant.merchantNo, registration, key);
   const claim: Claim = { id: randomUUID(), holder: deps.holder, holdsMs: CLAIM_MS };
   const turn = await takeTurn(deps, draft, claim, registration);
-  const beneficiary = turn.call === null ? turn.row : await call(deps, merchant, turn.row, turn.call, claim);
+  const { row, payload, mayHaveArrivedBefore } = turn;
+  const beneficiary =
+    payload === null ? row : await call(deps, merchant, { row, payload, mayHaveArrivedBefore }, claim);
   const approved = await retry(() => beneficiariesApproved(db, draft));
   return {
     beneficiary,
-    sent: turn.call !== null,
+    sent: payload !== null,
     approvedBefore: approved.filter(({ id }) => id !== beneficiary.id),
   };
 }
@@ -115,15 +116,12 @@ function draftOf(
   return { ...draft, payload: { ...registration, callbackUrl }, notifyHash: notifyHashOf(secret) };
 }
 
-interface Call {
-  readonly payload: object;
-  /** An earlier call may have arrived. A refusal of this one does not say what became of it. */
-  readonly mayHaveArrivedBefore: boolean;
-}
-/** A registration that may be sent now; if it has its answer, `call` is null. */
+/** A registration that may be sent now; if it has its answer, `payload` is null. */
 interface Turn {
   readonly row: BeneficiaryRow;
-  readonly call: Call | null;
+  readonly payload: object | null;
+  /** An earlier call may have arrived. A refusal of this one does not say what became of it. */
+  readonly mayHaveArrivedBefore: boolean;
 }
 
 async function takeTurn(
@@ -132,31 +130,46 @@ async function takeTurn(
   claim: Claim,
   registration: Registration,
 ): Promise<Turn> {
-  const { db, secretKeys } = deps;
-  for (let turn = 1; ; turn += 1) {
-    const recorded = await audited(deps, (trx) =>
-      recordBeneficiary(trx, draft, claim, { secretKeys, now: deps.now() }),
-    );
-    if (recorded !== null) return newCall(recorded, draft);
+  const { db } = deps;
+  for (let turn = 1; turn <= TURNS_MAX; turn += 1) {
     const known = await retry(() => beneficiaryByMerOrderNo(db, draft.merOrderNo));
-    const taken = known === null ? null : await takeUp(deps, known, draft, claim, registration);
-    if (taken !== null) return taken;
+    if (known !== null && known.merchantNo !== draft.merchantNo)
+      throw new OrderNoTaken(known, draft.merchantNo);
     if (known === null || known.status === 'refused') {
+      const asBefore = known === null ? draft : await withItsAddress(deps, known, draft);
+      const row = await recorded(deps, asBefore, claim);
+      if (row !== null) return { row, payload: asBefore.payload, mayHaveArrivedBefore: false };
       const rival = await retry(() => beneficiaryInReview(db, draft));
       if (rival !== null && rival.merOrderNo !== draft.merOrderNo) throw new PayeeInReview(rival);
+    } else {
+      const taken = await takeUp(deps, known, claim, registration);
+      if (taken !== null) return taken;
     }
-    if (turn === TURNS_MAX)
-      throw new Error(`registration ${draft.merOrderNo} moves faster than it can be read`);
   }
+  throw new Error(`registration ${draft.merOrderNo} moves faster than it can be read`);
+}
+
+/** A refused registration keeps the address of its results, as the platform may have kept that. */
+async function withItsAddress(
+  { db, secretKeys }: RegisterDeps,
+  { isNotified, merOrderNo }: BeneficiaryRow,
+  draft: BeneficiaryDraft,
+): Promise<BeneficiaryDraft> {
+  if (!isNotified || draft.notifyHash === null) return draft;
+  const { callbackUrl } = await retry(() => beneficiaryPayload(db, merOrderNo, secretKeys));
+  const secret = String(callbackUrl).split('/').at(-1)!;
+  return { ...draft, payload: { ...draft.payload, callbackUrl }, notifyHash: notifyHashOf(secret) };
 }
 
 /** Records a registration together with who overruled a list for it. */
-const audited = (
-  { db, overruling, now }: RegisterDeps,
-  record: (db: Db) => Promise<BeneficiaryRow | null>,
+const recorded = (
+  { db, secretKeys, overruling = null, now }: RegisterDeps,
+  draft: BeneficiaryDraft,
+  claim: Claim,
 ): Promise<BeneficiaryRow | null> =>
   retry(() => {
-    if (overruling === undefined || overruling === null) return record(db);
+    const record = (on: Db) => recordBeneficiary(on, draft, claim, { secretKeys, now: now() });
+    if (overruling === null) return record(db);
     return db.transaction().execute(async (trx) => {
       const row = await record(trx);
       if (row !== null) await recordAuditEvent(trx, { ...overruling, subject: String(row.id) }, now());
@@ -164,31 +177,19 @@ const audited = (
     });
   });
 
-const newCall = (row: BeneficiaryRow, { payload }: BeneficiaryDraft): Turn => ({
-  row,
-  call: { payload, mayHaveArrivedBefore: false },
-});
-
 /** Goes on with a recorded registration of the same number; null if another process has just changed it. */
 async function takeUp(
-  deps: RegisterDeps,
+  { db, secretKeys }: RegisterDeps,
   known: BeneficiaryRow,
-  draft: BeneficiaryDraft,
   claim: Claim,
   registration: Registration,
 ): Promise<Turn | null> {
-  const { db, secretKeys } = deps;
-  if (known.merchantNo !== draft.merchantNo) throw new OrderNoTaken(known, draft.merchantNo);
-  if (known.status === 'refused') {
-    const reopened = await audited(deps, (trx) => reopenBeneficiary(trx, draft, claim, secretKeys));
-    return reopened === null ? null : newCall(reopened, draft);
-  }
   const payload = await retry(() => beneficiaryPayload(db, known.merOrderNo, secretKeys));
   if (!isDeepStrictEqual(asInTheFile(known, payload), { ...registration }))
-    throw new OrderNoTaken(known, draft.merchantNo);
-  if (known.status !== 'sending') return { row: known, call: null };
+    throw new OrderNoTaken(known, known.merchantNo);
+  if (known.status !== 'sending') return { row: known, payload: null, mayHaveArrivedBefore: false };
   const { claimed, before } = await retry(() => claimBeneficiary(db, known.merOrderNo, claim));
-  if (claimed) return { row: before, call: { payload, mayHaveArrivedBefore: before.mayHaveArrived } };
+  if (claimed) return { row: before, payload, mayHaveArrivedBefore: before.mayHaveArrived };
   if (before.status !== 'sending') return null;
   throw new RegistrationInFlight(before);
 }
@@ -205,8 +206,7 @@ function asInTheFile(
 async function call(
   { db, client, now, signal }: RegisterDeps,
   merchant: MerchantAccess,
-  row: BeneficiaryRow,
-  { payload, mayHaveArrivedBefore }: Call,
+  { row, payload, mayHaveArrivedBefore }: Turn & { readonly payload: object },
   claim: Claim,
 ): Promise<BeneficiaryRow> {
   let reply: RegistrationReply;

@@ -187,14 +187,6 @@ const payloadPlace = (merOrderNo: string): SecretPlace => ({
   column: 'payload_ciphertext',
 });
 
-const draftColumns = (keys: readonly SecretKey[], draft: BeneficiaryDraft) => ({
-  merchant_no: draft.merchantNo,
-  biz_mode: draft.bizMode,
-  payee_key: draft.payeeKey,
-  payload_ciphertext: encryptSecret(keys, payloadPlace(draft.merOrderNo), JSON.stringify(draft.payload)),
-  notify_hash: draft.notifyHash,
-});
-
 /** The request as it was recorded. Throws `UnknownSecretKey` or `SecretUnreadable`. */
 export async function beneficiaryPayload(
   db: Db,
@@ -208,8 +200,8 @@ export async function beneficiaryPayload(
 }
 
 /**
- * Records a registration and claims its first call. Null, with nothing changed, if its number is known or its payee is
- * under review.
+ * Records a registration and claims its call. One of the same number that was refused is opened again, with what the file
+ * says now. Null, with nothing changed, if its number is known otherwise, or its payee is under review.
  */
 export async function recordBeneficiary(
   db: Db,
@@ -217,20 +209,44 @@ export async function recordBeneficiary(
   claim: Claim,
   { secretKeys, now }: { readonly secretKeys: readonly SecretKey[]; readonly now: Date },
 ): Promise<BeneficiaryRow | null> {
-  const row = await db
-    .insertInto('beneficiary')
-    .values({
-      mer_order_no: draft.merOrderNo,
-      ...draftColumns(secretKeys, draft),
-      recorded_at: now,
-      sends: 1,
-      ...claimColumns(claim),
-    })
-    .onConflict((conflict) => conflict.doNothing())
-    .returning(COLUMNS)
-    .$castTo<BeneficiaryRow>()
-    .executeTakeFirst();
-  return row ?? null;
+  const recorded = {
+    merchant_no: draft.merchantNo,
+    biz_mode: draft.bizMode,
+    payee_key: draft.payeeKey,
+    payload_ciphertext: encryptSecret(
+      secretKeys,
+      payloadPlace(draft.merOrderNo),
+      JSON.stringify(draft.payload),
+    ),
+    notify_hash: draft.notifyHash,
+    ...claimColumns(claim),
+  };
+  const again = {
+    status: 'sending' as const,
+    biz_flow_no: null,
+    payee_id: null,
+    resp_code: null,
+    problem: null,
+  };
+  try {
+    const row = await db
+      .insertInto('beneficiary')
+      .values({ mer_order_no: draft.merOrderNo, recorded_at: now, sends: 1, ...recorded })
+      .onConflict((conflict) =>
+        conflict
+          .column('mer_order_no')
+          .doUpdateSet({ ...recorded, ...again, sends: sql`beneficiary.sends + 1` })
+          .where('beneficiary.status', '=', 'refused')
+          .where('beneficiary.merchant_no', '=', draft.merchantNo),
+      )
+      .returning(COLUMNS)
+      .$castTo<BeneficiaryRow>()
+      .executeTakeFirst();
+    return row ?? null;
+  } catch (error) {
+    if (isUniqueViolation(error)) return null;
+    throw error;
+  }
 }
 
 /**
@@ -261,37 +277,6 @@ export function claimBeneficiary(
     }
     return { claimed, before };
   });
-}
-
-/**
- * Opens a refused registration again, with what the file says now, and claims its call. Null if it is not refused any
- * more, or if its payee is under review by another number.
- */
-export async function reopenBeneficiary(
-  db: Db,
-  draft: BeneficiaryDraft,
-  claim: Claim,
-  secretKeys: readonly SecretKey[],
-): Promise<BeneficiaryRow | null> {
-  try {
-    const row = await db
-      .updateTable('beneficiary')
-      .set({
-        ...draftColumns(secretKeys, draft),
-        ...{ status: 'sending' as const, biz_flow_no: null, payee_id: null, resp_code: null, problem: null },
-        sends: sql`sends + 1`,
-        ...claimColumns(claim),
-      })
-      .where('mer_order_no', '=', draft.merOrderNo)
-      .where('status', '=', 'refused')
-      .returning(COLUMNS)
-      .$castTo<BeneficiaryRow>()
-      .executeTakeFirst();
-    return row ?? null;
-  } catch (error) {
-    if (isUniqueViolation(error)) return null;
-    throw error;
-  }
 }
 
 /** From the claim on, a call may arrive. */

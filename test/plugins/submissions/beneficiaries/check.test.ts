@@ -117,7 +117,7 @@ it('WIRE with LOCAL is warned of where no list of the country was read, and refu
   const file = { ...ENTERPRISE, payoutMethod: 'WIRE' };
   checkRegistration(file, { ...CONTEXT, onWarning: ({ path }) => void warnings.push(path) });
   expect(warnings).toEqual(['payoutMethod']);
-  expect(problemsOf(file, { payoutMethods: listed('HK_FPS') })).toEqual([
+  expect(problemsOf(file, { payoutMethods: listed('HK_FPS'), banks: null })).toEqual([
     expect.stringContaining('payoutMethod is none of the payout methods listed for HK'),
   ]);
 });

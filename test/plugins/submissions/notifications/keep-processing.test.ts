@@ -81,7 +81,7 @@ it('continues by itself after the database was away', async () => {
   await arrives(one);
   const proxy = await startCuttingProxy(database.url);
   const cut = await openDatabase({ databaseUrl: proxy.url, dataDir: '' });
-  proxy.cuts.push({ message: 'UPDATE notification', when: 'before' });
+  proxy.cuts.push({ message: 'update "notification"', when: 'before' });
   const processing = listening({ db: cut.db, everyMs: 1 });
   expect(await processing.next()).toBe('fault');
   expect(await processing.next()).toMatchObject({ outcomes: { applied: 1 } });
