@@ -12,8 +12,8 @@ import {
   type Registered,
   resendBeneficiary,
   settleBeneficiary,
+  settleOrRelease,
 } from './register.ts';
-import { settleOrRelease } from './register-errors.ts';
 import type { Problem } from '../../forms/problem.ts';
 import { thisHolder } from '../../host/process-identity.ts';
 import { BENEFICIARY_ACCEPTED } from '../../platform/wire.ts';

@@ -25,12 +25,11 @@ import {
   markBrokenOff,
 } from './applications.ts';
 import { AS_DOCUMENTED } from './body.ts';
-import { applyBeneficiaryResult, beneficiaryByNotifyHash, decideBeneficiary } from './registrations.ts';
+import { beneficiaryByNotifyHash, decideBeneficiary } from './registrations.ts';
 import {
-  applies,
   changesNothing,
-  decidesNothing,
-  decisionOf,
+  decidedBy,
+  decisionBy,
   identityOf,
   judgeApplication,
   judgeRegistration,
@@ -216,9 +215,7 @@ const settleApplication: Settle = async (trx, { number, notifyHash }, body, cont
   if (result === null) return { ...changesNothing('malformed', problem), merOrderNo };
   const resultDigest = createHmac('sha256', digestKey).update(identityOf(result)).digest('hex');
   const verdict = byPerson
-    ? decidesNothing(result)
-      ? changesNothing('duplicate', 'decides nothing: it says that a review follows')
-      : applies(decisionOf(result))
+    ? decisionBy(result)
     : judgeApplication(result, application, await wasApplied(trx, notifyHash, resultDigest));
   if (verdict.change === null) return { ...verdict, merOrderNo };
   if (written !== AS_DOCUMENTED && !byPerson) return { ...notAsWritten(written, number), merOrderNo };
@@ -249,23 +246,12 @@ const settleRegistration: Settle = async (trx, { number, notifyHash }, body, { n
   const { id, merOrderNo } = registration;
   const { result, problem, written } = readRegistrationResult(body);
   if (result === null) return { ...changesNothing('malformed', problem), merOrderNo };
-  const { status, payeeId } = result;
-  if (byPerson) {
-    if (status === '01')
-      return {
-        ...changesNothing('duplicate', 'decides nothing: it says that the review goes on'),
-        merOrderNo,
-      };
-    await decideBeneficiary(trx, id, { status, payeeId, note: null, now });
-    return { ...applies(status), merOrderNo, standing: status };
-  }
-  const verdict = judgeRegistration(result, registration);
+  const verdict = byPerson ? decidedBy(result) : judgeRegistration(result, registration);
   if (verdict.change === null) return { ...verdict, merOrderNo };
-  if (written !== AS_DOCUMENTED) return { ...notAsWritten(written, number), merOrderNo };
-  const isApplied = await applyBeneficiaryResult(trx, { ...verdict.change, notifyHash, now });
-  return isApplied
-    ? { ...verdict, merOrderNo, standing: status }
-    : { ...changesNothing('contradiction', 'the registration stands otherwise'), merOrderNo };
+  if (written !== AS_DOCUMENTED && !byPerson) return { ...notAsWritten(written, number), merOrderNo };
+  const { status, payeeId } = verdict.change;
+  await decideBeneficiary(trx, id, { status, payeeId, note: null, now });
+  return { ...verdict, merOrderNo, standing: status };
 };
 
 const SETTLE: Readonly<Record<NotificationKind, Settle>> = {

@@ -6,6 +6,7 @@ import { randomUUID, createHmac } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Kysely, Transaction } from 'kysely';
 import type { Holder } from '../../host/process-identity.ts';
+import { EXIT, ExpectedError } from '../../ledger/ending.ts';
 import type { BeneficiaryClient, RegistrationReply } from './registration-client.ts';
 import { isPlatformError, PlatformRejected } from '../../platform/errors.ts';
 import type { MerchantAccess } from '../../platform/ledger-reader.ts';
@@ -33,16 +34,79 @@ import type { DB } from '../../store/engine/schema.ts';
 import { callbackUrlOf, newNotifySecret, notifyHashOf } from '../../store/notify-path.ts';
 import { fingerprintKey } from '../../store/secrets/key-check.ts';
 import type { SecretKey } from '../../store/secrets/secrets.ts';
-import {
-  OrderNoTaken,
-  PayeeInReview,
-  REFUSED_LATER,
-  RegistrationDoubtful,
-  RegistrationInFlight,
-  RegistrationUnanswered,
-  RegistrationStands,
-} from './register-errors.ts';
 import type { Registration } from './registration-check.ts';
+
+/** Why a registration was not sent, has no reply or was not changed. `name` says which; no message repeats personal data. */
+class NotRegistered extends ExpectedError {
+  readonly exitCode: ExpectedError['exitCode'];
+
+  constructor(name: string, exitCode: ExpectedError['exitCode'], message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = name;
+    this.exitCode = exitCode;
+  }
+}
+
+const named = ({ id, merOrderNo }: BeneficiaryRow): string => `registration ${id} (merOrderNo ${merOrderNo})`;
+
+/** The order number was used for another registration. The platform would take this one for the same. */
+const orderNoTaken = ({ id, merOrderNo, merchantNo }: BeneficiaryRow, asked: string): NotRegistered =>
+  new NotRegistered(
+    'OrderNoTaken',
+    EXIT.usage,
+    `merOrderNo ${merOrderNo} was used before, ${merchantNo === asked ? 'with other contents' : `for merchant ${merchantNo}`} ` +
+      `(registration ${id}); nothing was sent. Give a new registration a number of its own.`,
+  );
+
+/** The same payee must not be submitted again while under review (docs/platform.md 3.1). */
+function payeeInReview(row: BeneficiaryRow): NotRegistered {
+  const isReviewed = row.status === '01';
+  return new NotRegistered(
+    'PayeeInReview',
+    EXIT.usage,
+    `this payee ${isReviewed ? 'is under review' : 'was sent and may be under review'} already, as ${named(row)}; nothing was ` +
+      `sent. ${
+        isReviewed
+          ? `Wait for its result; \`daybook beneficiary status ${row.id}\` shows it`
+          : 'Register that one again, under its own number, to get its result'
+      }.`,
+  );
+}
+
+const inFlight = (row: BeneficiaryRow): NotRegistered =>
+  new NotRegistered(
+    'RegistrationInFlight',
+    EXIT.leaseHeld,
+    `${named(row)} is being sent by another process; nothing was sent twice. \`daybook beneficiary status ${row.id}\` shows ` +
+      'its result.',
+  );
+
+/** It was sent, or was about to be, and no reply was stored. */
+const unanswered = (row: BeneficiaryRow, problem: string, cause: unknown): NotRegistered =>
+  new NotRegistered(
+    'RegistrationUnanswered',
+    EXIT.incomplete,
+    `${named(row)} has no reply yet: ${problem}. It is recorded; the same command sends it again under the same number, which ` +
+      'the platform does not process twice.',
+    { cause },
+  );
+
+/** What the stored problem of a doubtful registration begins with. */
+const REFUSED_LATER = 'the platform refused a later try, and may have it already from an earlier one';
+
+/** A try was refused after an earlier one that may have arrived. Only the platform knows whether it has it. */
+const doubtful = (row: BeneficiaryRow, problem: string, cause: unknown): NotRegistered =>
+  new NotRegistered(
+    'RegistrationDoubtful',
+    EXIT.needsPerson,
+    `${named(row)}: ${REFUSED_LATER}. The refusal: ${problem}.\n${settleOrRelease(row.id)}.`,
+    { cause },
+  );
+
+/** What a person does about a registration whose state only the platform knows. */
+export const settleOrRelease = (id: number): string =>
+  `  Ask the platform how this number stands. If it has it: \`daybook beneficiary settle ${id} --status 01\`, 03 or 04, ` +
+  `with its payeeId.\n  If it does not: \`daybook beneficiary release ${id} --note TEXT\``;
 
 /** One call with all its retries. */
 const CALL_MS_MAX = 5 * 60_000;
@@ -74,9 +138,8 @@ export interface Registered {
 }
 
 /**
- * Sends a checked registration. If its number is recorded already, goes on with that one. Throws `OrderNoTaken`,
- * `PayeeInReview` or `RegistrationInFlight` when nothing was sent, `RegistrationUnanswered` or `RegistrationDoubtful`
- * when no reply was stored, and the signal's reason when aborted.
+ * Sends a checked registration. If its number is recorded already, goes on with that one. Throws `NotRegistered`
+ * when nothing was sent or no reply was stored, and the signal's reason when aborted.
  */
 export async function registerBeneficiary(
   deps: RegisterDeps,
@@ -133,14 +196,13 @@ async function takeTurn(
   const { db } = deps;
   for (let turn = 1; turn <= TURNS_MAX; turn += 1) {
     const known = await retry(() => beneficiaryByMerOrderNo(db, draft.merOrderNo));
-    if (known !== null && known.merchantNo !== draft.merchantNo)
-      throw new OrderNoTaken(known, draft.merchantNo);
+    if (known !== null && known.merchantNo !== draft.merchantNo) throw orderNoTaken(known, draft.merchantNo);
     if (known === null || known.status === 'refused') {
       const asBefore = known === null ? draft : await withItsAddress(deps, known, draft);
       const row = await recorded(deps, asBefore, claim);
       if (row !== null) return { row, payload: asBefore.payload, mayHaveArrivedBefore: false };
       const rival = await retry(() => beneficiaryInReview(db, draft));
-      if (rival !== null && rival.merOrderNo !== draft.merOrderNo) throw new PayeeInReview(rival);
+      if (rival !== null && rival.merOrderNo !== draft.merOrderNo) throw payeeInReview(rival);
     } else {
       const taken = await takeUp(deps, known, claim, registration);
       if (taken !== null) return taken;
@@ -186,12 +248,12 @@ async function takeUp(
 ): Promise<Turn | null> {
   const payload = await retry(() => beneficiaryPayload(db, known.merOrderNo, secretKeys));
   if (!isDeepStrictEqual(asInTheFile(known, payload), { ...registration }))
-    throw new OrderNoTaken(known, known.merchantNo);
+    throw orderNoTaken(known, known.merchantNo);
   if (known.status !== 'sending') return { row: known, payload: null, mayHaveArrivedBefore: false };
   const { claimed, before } = await retry(() => claimBeneficiary(db, known.merOrderNo, claim));
   if (claimed) return { row: before, payload, mayHaveArrivedBefore: before.mayHaveArrived };
   if (before.status !== 'sending') return null;
-  throw new RegistrationInFlight(before);
+  throw inFlight(before);
 }
 
 /** The recorded fields, without the callbackUrl if daybook added it. */
@@ -233,9 +295,9 @@ async function call(
       }),
     );
     if (isRefused) return (await retry(() => beneficiaryByMerOrderNo(db, row.merOrderNo)))!;
-    if (needsPerson) throw new RegistrationDoubtful(row, problem, { cause: error });
+    if (needsPerson) throw doubtful(row, problem, error);
     signal.throwIfAborted();
-    throw new RegistrationUnanswered(row, problem, { cause: error });
+    throw unanswered(row, problem, error);
   }
   return retry(() => storeBeneficiaryReply(db, reply, now()));
 }
@@ -270,7 +332,7 @@ function whyNot(row: BeneficiaryRow, asked: Settlement): string | null {
 }
 const NUMBERS = ['payeeId', 'bizFlowNo'] as const;
 
-/** Throws `RegistrationStands`, with nothing changed. */
+/** Throws `NotRegistered`, with nothing changed. */
 export async function settleBeneficiary(
   trx: Transaction<DB>,
   { now, ...asked }: Settlement & { readonly now: Date },
@@ -278,7 +340,9 @@ export async function settleBeneficiary(
   const row = await lockBeneficiary(trx, asked.id);
   const against = row === null ? 'is no registration' : whyNot(row, asked);
   if (against !== null) {
-    throw new RegistrationStands(
+    throw new NotRegistered(
+      'RegistrationStands',
+      EXIT.usage,
       `registration ${asked.id} ${against}; nothing was changed. \`daybook beneficiary status\` lists how they stand.`,
     );
   }
@@ -286,7 +350,9 @@ export async function settleBeneficiary(
     return (await decideBeneficiary(trx, asked.id, { ...asked, now }))!;
   } catch (error) {
     if (!isUniqueViolation(error)) throw error;
-    throw new RegistrationStands(
+    throw new NotRegistered(
+      'RegistrationStands',
+      EXIT.usage,
       `registration ${asked.id} cannot be under review: another one of its payee is; nothing was changed.`,
     );
   }

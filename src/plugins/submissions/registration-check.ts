@@ -4,6 +4,7 @@
  * each other is in rules.ts.
  */
 import { dayOf, isDay } from '../../ledger/business-day.ts';
+import { counted } from '../../ledger/text.ts';
 import { CURRENCY_CODE } from '../../ledger/money.ts';
 import type { Kysely } from 'kysely';
 import {
@@ -20,10 +21,9 @@ import {
   oneOf,
   textsOf,
 } from '../../forms/text.ts';
-import { problemsOf, unknownField, type Problem } from '../../forms/problem.ts';
+import { FormInvalid, problemsOf, unknownField, type Problem } from '../../forms/problem.ts';
 import type { DB } from '../../store/engine/schema.ts';
 import { listReferenceLists, payoutMethodTypes, referenceCodes } from '../reference/stored.ts';
-import { RegistrationInvalid } from './register-errors.ts';
 import {
   NOT_TEXT,
   RULES,
@@ -238,6 +238,18 @@ function inOrder(problems: readonly Problem[]): Problem[] {
     .map((problem, index) => ({ problem, index }))
     .sort((a, b) => rank(a.problem) - rank(b.problem) || a.index - b.index)
     .map(({ problem }) => problem);
+}
+
+/** The file breaks rules of the document. The message lists all of them. Nothing was recorded or sent. */
+class RegistrationInvalid extends FormInvalid {
+  override readonly name = 'RegistrationInvalid';
+
+  constructor(problems: readonly Problem[]) {
+    super(
+      `${counted(problems.length, 'problem', 'problems')} in the registration; nothing was recorded or sent:`,
+      problems,
+    );
+  }
 }
 
 /** Throws `RegistrationInvalid` with all problems. */

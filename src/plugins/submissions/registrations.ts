@@ -102,45 +102,19 @@ export const lockBeneficiary = async (trx: Trx, id: number): Promise<Beneficiary
 export const beneficiaryByNotifyHash = async (trx: Trx, notifyHash: string): Promise<BeneficiaryRow | null> =>
   (await registrations(trx).where('notify_hash', '=', notifyHash).forUpdate().executeTakeFirst()) ?? null;
 
-/**
- * Applies a result (sp3401): it ends the review or a doubt, or adds a payeeId that the reply did not have. A payeeId
- * never changes. Returns false, with nothing changed, if the registration is in another state.
- */
-export async function applyBeneficiaryResult(
-  trx: Trx,
-  result: Pick<BeneficiaryRow, 'payeeId'> & {
-    readonly notifyHash: string;
-    readonly status: '03' | '04';
-    readonly now: Date;
-  },
-): Promise<boolean> {
-  const { notifyHash, status, payeeId, now } = result;
-  const { numUpdatedRows } = await trx
-    .updateTable('beneficiary')
-    .set({ status, payee_id: sql`coalesce(payee_id, ${payeeId})`, decided_at: now, ...NO_DOUBT, ...NO_CLAIM })
-    .where('notify_hash', '=', notifyHash)
-    .where(
-      sql<boolean>`(status = '01' OR status IN ('sending', ${status}) AND needs_person
-        OR status = ${status} AND payee_id IS NULL AND ${payeeId}::text IS NOT NULL)`,
-    )
-    .where(sql<boolean>`coalesce(payee_id = ${payeeId}, true)`)
-    .executeTakeFirstOrThrow();
-  return numUpdatedRows > 0n;
-}
-
 /** The columns of a registration that no process is sending. */
 const NO_CLAIM = { claim: null, claimed_by: null, claimed_until: null };
 /** The columns of one whose state is known for certain. */
 const NO_DOUBT = { needs_person: false, may_have_arrived: false, problem: null };
 
-/** What a person knows about a registration, or the result of it that a person applies. */
+/** What a result or a person says of a registration. */
 export interface KnownState extends Pick<BeneficiaryRow, 'payeeId' | 'note'> {
   readonly status: '01' | '03' | '04';
   readonly bizFlowNo?: string | null;
 }
 
 /**
- * Stores what a person knows about a registration, in whatever state it is. Numbers that are null leave the stored ones.
+ * Stores what a result or a person says of a registration, in whatever state it is. Numbers that are null leave the stored ones.
  * The reply to a call on its way changes nothing any more. Null if there is no registration of that number.
  */
 export async function decideBeneficiary(

@@ -37,7 +37,7 @@ export interface Verdict<Change> {
   readonly change: Change | null;
 }
 
-export const applies = <Change>(change: Change): Verdict<Change> => ({
+const applies = <Change>(change: Change): Verdict<Change> => ({
   outcome: 'applied',
   reason: null,
   change,
@@ -140,10 +140,10 @@ export function judgeApplication(
 }
 
 /** Whether it says no more than the reply to the application did: received, awaiting review (docs/platform.md 4.3). */
-export const decidesNothing = ({ code }: ApplicationResult): boolean => code === APPLICATION_ACCEPTED.code;
+const decidesNothing = ({ code }: ApplicationResult): boolean => code === APPLICATION_ACCEPTED.code;
 
 /** The state that a result brings an application to. */
-export function decisionOf(result: ApplicationResult): ApplicationDecision {
+function decisionOf(result: ApplicationResult): ApplicationDecision {
   const { code, message, merchantNo, token } = result;
   if (code === APPLICATION_APPROVED) return { to: 'approved', merchantNo, token };
   if (decidesNothing(result)) return { to: 'accepted' };
@@ -151,6 +151,12 @@ export function decisionOf(result: ApplicationResult): ApplicationDecision {
     ? { to: 'supplement', message }
     : { to: 'rejected', message, code };
 }
+
+/** What a result changes of which a person says that it is the one. */
+export const decisionBy = (result: ApplicationResult): Verdict<ApplicationDecision> =>
+  decidesNothing(result)
+    ? changesNothing('duplicate', 'decides nothing: it says that a review follows')
+    : applies(decisionOf(result));
 
 const registrationResult = z.object({
   // Sent as a number, the status has one digit.
@@ -209,3 +215,9 @@ export function judgeRegistration(
     return changesNothing('duplicate', 'the registration has this status already');
   return applies({ status: result.status, payeeId: result.payeeId });
 }
+
+/** What a result changes of which a person says that it is the one. */
+export const decidedBy = ({ status, payeeId }: RegistrationResult): Verdict<RegistrationChange> =>
+  status === '01'
+    ? changesNothing('duplicate', 'decides nothing: it says that the review goes on')
+    : applies({ status, payeeId });
