@@ -2,7 +2,6 @@
  * sp1101, merchant access application: submits one, once, and recognizes the receipt among all other replies
  * (docs/platform.md 4.3).
  */
-import { SUCCESS_CODES } from '../../ledger/success-codes.ts';
 import { PlatformRejected, PlatformReplyInvalid, PlatformUnreachable } from '../../platform/errors.ts';
 import {
   cameOf,
@@ -50,11 +49,10 @@ const hasReceiptCode = (reply: Opened): boolean => codesIn(reply).includes(APPLI
 const hasReceiptStatus = ({ layers }: Opened): boolean =>
   layers.some(({ status }) => textIn(status) === APPLICATION_ACCEPTED.status);
 
-/** Whether a status is a word that is neither the one of a receipt nor one of success, as REJECT. */
-const otherStatus = ({ layers }: Opened, isSuccess: (code: string) => boolean): boolean =>
-  layers
-    .map(({ status }) => textIn(status))
-    .some((status) => /\p{L}/u.test(status) && status !== APPLICATION_ACCEPTED.status && !isSuccess(status));
+const REFUSAL_WORD = /rej|refus|den(?:y|ied)|declin|fail|err|invalid|cancel|abort/i;
+/** Whether a status next to the code of a receipt says no, as REJECT: then it is unknown what the platform did. */
+const statusRefuses = ({ layers }: Opened): boolean =>
+  layers.some(({ status }) => REFUSAL_WORD.test(textIn(status)));
 
 /**
  * Reads the reply as a receipt: it has the code S00001 or the status ACCEPT, and nothing that refuses. If it names an
@@ -72,9 +70,9 @@ function receiptOf(text: string, context: ReplyContext, payload: object): Applic
     );
   }
   if (refusal !== null) throw refusedBy(refusal, text, context.excerpt);
-  if (isAccepted && otherStatus(reply, context.isSuccess)) {
+  if (isAccepted && statusRefuses(reply)) {
     throw new PlatformReplyInvalid(
-      `the reply has the code ${APPLICATION_ACCEPTED.code}, but another status: ${received}`,
+      `the reply has the code ${APPLICATION_ACCEPTED.code}, but its status refuses: ${received}`,
       text,
     );
   }
@@ -101,9 +99,9 @@ function receiptDespite(error: unknown, payload: object): ApplicationReceipt | n
   const text = isAnswer ? error.replyText() : null;
   const reply = text === null ? null : openedOrNull(text, REPLY_FIELDS);
   if (text === null || reply === null) return null;
-  if (hasReceiptCode(reply) && otherStatus(reply, (code) => SUCCESS_CODES.includes(code)))
+  if (hasReceiptCode(reply) && statusRefuses(reply))
     throw new PlatformReplyInvalid(
-      `an error reply has the code ${APPLICATION_ACCEPTED.code}, and another status`,
+      `sp1101 for the agent: an error reply has the code ${APPLICATION_ACCEPTED.code}, but its status refuses`,
       text,
     );
   const isReceipt = hasReceiptCode(reply) || (hasReceiptStatus(reply) && codesIn(reply).length === 0);

@@ -34,6 +34,9 @@ const OTHER_KEY =
 const isFieldName = (key: string): boolean =>
   /^[a-z][A-Za-z0-9]*(?:\[\d+\])?(?:\.[a-z][A-Za-z0-9]*)*$/.test(key) && !OTHER_KEY.test(key);
 
+/** A text that holds an object: it begins as JSON, and has a key. */
+const OBJECT_TEXT = /^\s*[{[].*"\s*:/s;
+
 interface Gathered {
   readonly reasons: string[];
   readonly fields: string[];
@@ -50,10 +53,10 @@ function gather(node: unknown, key: string, named: string, into: Gathered, depth
     for (const [name, value] of Object.entries(node)) {
       const isNamed =
         isFieldName(name) && !VERSION_KEY.test(name) && !FIELD_KEY.test(name) && name !== 'bizFlow';
-      if (isNamed) into.fields.push(name);
+      if (isNamed && value !== null) into.fields.push(name);
       gather(value, name, isNamed ? name : named, into, depth + 1);
     }
-  } else if (typeof node === 'string' && /^\s*[{[]/.test(node) && jsonIn(node) !== undefined) {
+  } else if (typeof node === 'string' && OBJECT_TEXT.test(node) && jsonIn(node) !== undefined) {
     gather(jsonIn(node), key, named, into, depth + 1);
   } else if (typeof node === 'string' || typeof node === 'number' || typeof node === 'boolean') {
     place(String(node).trim(), key, named, into);
