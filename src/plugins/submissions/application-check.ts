@@ -4,18 +4,26 @@
  */
 import { isIP } from 'node:net';
 import type { z } from 'zod';
+import { problemsOf, unknownField, type Problem } from '../../forms/problem.ts';
 import {
+  charactersIn,
   extrasIn,
   fieldsOf,
+  hasLatinLettersOnly,
   isFields,
   isGiven,
+  LIES_AHEAD,
   listOf,
+  matching,
+  oneOf,
   required,
+  textsOf,
   type Fields,
   type ListRules,
+  type TextProblem,
 } from '../../forms/text.ts';
-import { problemsOf, unknownField, type Problem } from '../../forms/problem.ts';
 import { withinOneOf } from '../../host/addresses.ts';
+import { isDay } from '../../ledger/business-day.ts';
 import { isCountryCode } from '../../ledger/countries.ts';
 import type { BusinessDay } from '../../ledger/entry.ts';
 import {
@@ -24,28 +32,8 @@ import {
   type FilePathRules,
 } from '../../platform/upload-path.ts';
 import { NATURE_PROMPT_CODE } from '../../platform/wire.ts';
-import type { CodeLists } from './settings.ts';
 import { CALLBACK_URL_CHARACTERS_MAX } from '../../store/notify-path.ts';
-import {
-  choice,
-  codes,
-  countries,
-  country,
-  date,
-  email,
-  englishName,
-  isBareAddress,
-  isOwnNature,
-  natures,
-  pastDate,
-  phoneAreaCode,
-  phoneNum,
-  processVersion,
-  text,
-  webAddress,
-  webOrAppAddress,
-  yesOrNo,
-} from './application-values.ts';
+import type { CodeLists } from './settings.ts';
 
 export interface ApplicationRules extends FilePathRules {
   readonly codeLists: CodeLists;
@@ -56,7 +44,6 @@ export interface ApplicationRules extends FilePathRules {
   readonly defaults: {
     readonly merOrderNo: string;
     readonly referralChannel: string | null;
-    /** The address of ours that was made for this application. */
     readonly callbackUrl: string | null;
     readonly processVersion: string | null;
   };
@@ -74,108 +61,213 @@ export interface ApplicationPayload extends Fields {
 type CheckedApplication =
   { readonly payload: ApplicationPayload } | { readonly problems: readonly Problem[] };
 
-const isChina = ({ countryCode }: Fields): boolean => countryCode === 'CN';
-const isElsewhere = ({ countryCode }: Fields): boolean =>
-  typeof countryCode === 'string' && isCountryCode(countryCode) && countryCode !== 'CN';
+const URL_CHARACTERS_MAX = 255;
+const CODE_CHARACTERS_MAX = 64;
+/** A limit of our own. */
+const NATURE_CHARACTERS_MAX = 255;
+/** Far above two letters, so that a country's name is reported as no code, not as too long. */
+const COUNTRY_CHARACTERS_MAX = 60;
 
-const E_COMMERCE = '2';
-const isShop = ({ businessNature }: Fields): boolean =>
-  isFields(businessNature) && businessNature['natureType'] === E_COMMERCE;
+const formText = textsOf((value) =>
+  typeof value === 'number' || typeof value === 'boolean' ? 'must be text; put it in quotes' : 'must be text',
+);
 
-const ADDRESS_TYPES = {
-  '0': 'self-rented office',
-  '1': 'secretariat address',
-  '2': 'shared office or co-working space',
-};
-const LAST_YEAR_TURNOVER_USD = {
-  '0': 'under 100,000 USD',
-  '1': '100,000 to 1,000,000',
-  '2': '1,000,000 to 10,000,000',
-  '3': '10,000,000 to 100,000,000',
-  '4': 'over 100,000,000',
-  '5': 'N/A, new company',
-};
-const MONTHLY_VOLUME_USD = {
-  '0': 'under 50,000 USD a month',
-  '1': '50,000 to 100,000',
-  '2': '100,000 to 500,000',
-  '3': '500,000 to 1,000,000',
-  '4': '1,000,000 to 5,000,000',
-  '5': 'over 5,000,000',
-};
+/** A text of one line and at most `max` characters. `wrong` checks it further. */
+const text = (max: number, wrong: TextProblem = () => null) =>
+  formText((value) => {
+    const length = charactersIn(value);
+    return length > max ? `has ${length} characters; the platform takes at most ${max}` : wrong(value);
+  });
+
+/** One of the codes of the document. `meanings` has a few words for each. */
+function choice(meanings: Readonly<Record<string, string>>) {
+  const codes = Object.entries(meanings).map(([code, meaning]) => `${code} (${meaning})`);
+  return oneOf(Object.keys(meanings), `one of ${codes.join(', ')}, in quotes`);
+}
+
+const yesOrNo = choice({ '0': 'no', '1': 'yes' });
+const country = text(COUNTRY_CHARACTERS_MAX, (code) =>
+  isCountryCode(code) ? null : 'is no ISO 3166-1 country code of two capital letters, like HK',
+);
+const EMAIL = /^[^\s@<>()[\],;:"\\]+@[^\s@.]+(?:\.[^\s@.]+)+$/;
+const AREA_CODE = /^(?=(?:\D*\d){1,9}\D*$)[+(\d][\d()+ -]*$/;
+const NO_AREA_CODE = 'is no international dialling code, like +852 or 1-684';
+const PHONE = /^[\d(][\d ().-]*$/;
+const NO_PHONE =
+  'is no phone number without its area code: digits, and blanks, dots, dashes or parentheses between them';
+
+/** Latin letters, digits and signs, as on a certificate in English. */
+const englishName = text(255, (name) =>
+  /\p{Script=Latin}/u.test(name) && hasLatinLettersOnly(name)
+    ? null
+    : 'is no English name: it takes letters of the Latin alphabet',
+);
+
+/** An address without a scheme: a host with a domain that has letters, and a path. */
+const isBareAddress = (value: string): boolean =>
+  /^[^\s:/?#@\\]+(?::\d+)?(?:[/?#]\S*)?$/.test(value) &&
+  URL.canParse(`https://${value}`) &&
+  /\.[a-z][a-z0-9-]+$/i.test(new URL(`https://${value}`).hostname);
+/** An address as people write it, with or without a scheme. */
+const isWebAddress = (value: string): boolean =>
+  /^https?:\/\//i.test(value)
+    ? URL.canParse(value) && new URL(value).hostname.includes('.')
+    : isBareAddress(value);
+/** An app's address has a scheme of its own: market://details?id=..., itms-apps://... (docs/platform.md 2.3). */
+const isAppAddress = (value: string): boolean =>
+  /^[a-z][a-z\d+.-]*:\/\/[^\s/]/i.test(value) && !/^(?:https?|ftp|file):/i.test(value) && URL.canParse(value);
+const NO_URL = 'is no URL, like https://www.company.example';
+const webAddress = text(URL_CHARACTERS_MAX, (value) => (isWebAddress(value) ? null : NO_URL));
+const webOrAppAddress = text(URL_CHARACTERS_MAX, (value) =>
+  isWebAddress(value) || isAppAddress(value) ? null : `${NO_URL} or market://details?id=com.company.app`,
+);
+
+/** A process version is sent from V2 on only (docs/platform.md 2.3, 9). One without a number in it may be sent. */
+export const isSuppliedVersion = (version: string): boolean => Number(/\d+/.exec(version)?.[0] ?? 2) >= 2;
+
+/** A day of the calendar, `yyyy-MM-dd`; `9999-12-31` where there is no end (docs/platform.md 2.4). */
+const date = (latest: BusinessDay = '9999-12-31') =>
+  text(10, (value) => {
+    if (!isDay(value)) return 'is no date of the form yyyy-MM-dd';
+    return value <= latest ? null : LIES_AHEAD;
+  });
+
+/** Checks a code of the appendix that the document does not show: by the list in the settings, or else by its form. */
+function wrongCode(code: string, list: readonly string[] | null, field: string): string | null {
+  if (list !== null) return list.includes(code) ? null : `is not among ${field} in PLATFORM_CODE_LISTS`;
+  return /^[A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*$/.test(code)
+    ? null
+    : 'is no code: letters and digits, with dots, dashes or underscores between them';
+}
+
+const codes = (lists: CodeLists, field: 'sourceFunds' | 'paymentPurpose' | 'customerIdentity') =>
+  listOf({
+    element: () => text(CODE_CHARACTERS_MAX, (value) => wrongCode(value, lists[field], field)),
+  });
+
+/** Whether a text among natures is none of their codes. */
+const isOwnNature = (nature: string, list: readonly string[] | null): boolean =>
+  wrongCode(nature, list, 'natures') !== null;
+
+/** Codes of natures. Next to `OTHER`, which asks for the name of a nature, any text may be one (docs/platform.md 2.2). */
+function natures(list: readonly string[] | null, given: readonly unknown[]) {
+  if (given.includes(NATURE_PROMPT_CODE) && !isOwnNature(NATURE_PROMPT_CODE, list))
+    return listOf({ element: () => text(NATURE_CHARACTERS_MAX) });
+  const hint = list === null ? `; give ${NATURE_PROMPT_CODE} as well to name a nature of its own` : '';
+  const code = text(CODE_CHARACTERS_MAX, (value) => {
+    const wrong = wrongCode(value, list, 'natures');
+    return wrong === null ? null : `${wrong}${hint}`;
+  });
+  return listOf({ element: () => code });
+}
+
+/** A list of at least one path, without repeats. */
+const filePaths = (rules: FilePathRules, wrong?: ListRules['wrong']) =>
+  listOf({
+    element: () => text(FILE_PATH_CHARACTERS_MAX, (value) => uploadPathProblem(value, rules)),
+    wrong,
+  });
+
+/** The `type` of a person whose document is an ID card. */
+const ID_CARD = '0';
+/** An ID card has two images (docs/platform.md 2.4). */
+function wrongCount({ length }: readonly unknown[]): string | null {
+  if (length === 2) return null;
+  return `must be two images for an ID card, front and back; there ${length === 1 ? 'is 1' : `are ${length}`}`;
+}
 
 type Shape = Readonly<Record<string, z.ZodType>>;
 
 /** The fields of a person (docs/platform.md 2.4). `type` is the value of that person's `type` in the file. */
 const personShape = (rules: ApplicationRules, type?: unknown): Shape => ({
-  type: choice({ '0': 'national ID card', '1': 'passport' }),
+  type: choice({ [ID_CARD]: 'national ID card', '1': 'passport' }),
   issuPlace: country,
   certName: text(64),
   certNo: text(32),
-  certificates: personImages(rules, type),
-  dateOfBirth: pastDate(rules.today).optional(),
-  certValidEndDate: date.optional(),
+  certificates: filePaths(rules, type === ID_CARD ? wrongCount : undefined),
+  dateOfBirth: date(rules.today).optional(),
+  certValidEndDate: date().optional(),
   currentCountry: country,
   currentAddress: text(255),
 });
 
-const peopleOf = (rules: ApplicationRules) =>
-  listOf({
-    element: (person) => fieldsOf(personShape(rules, isFields(person) ? person['type'] : undefined)),
-  });
-
+const E_COMMERCE = '2';
 /** The fields of businessNature (docs/platform.md 2.3). */
 const natureShape = ({ codeLists }: ApplicationRules, given: readonly unknown[] = []): Shape => ({
-  natureType: choice({ '0': 'goods trade', '1': 'services trade', [E_COMMERCE]: 'e-commerce' }),
+  natureType: choice({
+    '0': 'goods trade',
+    '1': 'services trade',
+    [E_COMMERCE]: 'e-commerce',
+  }),
   natures: natures(codeLists.natures, given),
 });
 
+const listIn = (fields: Fields, name: string): readonly unknown[] => {
+  const value = fields[name];
+  return Array.isArray(value) ? value : [];
+};
 const naturesIn = ({ businessNature }: Fields): readonly unknown[] =>
   isFields(businessNature) ? listIn(businessNature, 'natures') : [];
 
-const neededIf = (isNeeded: boolean, schema: z.ZodType, missing: string): z.ZodType =>
-  isNeeded ? required(schema, missing) : schema.optional();
+const neededIf = (isNeeded: boolean, schema: z.ZodType, where: string): z.ZodType =>
+  isNeeded ? required(schema, `is required ${where}`) : schema.optional();
 
 /** The fields of an application (docs/platform.md 2.3). Some are required only with certain values in `fields`. */
 function applicationShape(rules: ApplicationRules, fields: Fields): Shape {
   const { codeLists, defaults } = rules;
-  const people = peopleOf(rules);
+  const { countryCode, businessNature } = fields;
+  const isElsewhere = typeof countryCode === 'string' && isCountryCode(countryCode) && countryCode !== 'CN';
+  const isShop = isFields(businessNature) && businessNature['natureType'] === E_COMMERCE;
+  const people = listOf({
+    element: (person) => fieldsOf(personShape(rules, isFields(person) ? person['type'] : undefined)),
+  });
+  const inChina = (schema: z.ZodType) => neededIf(countryCode === 'CN', schema, 'where countryCode is CN');
   return {
     merOrderNo: text(32).optional(),
-    email,
-    phoneAreaCode,
-    phoneNum,
+    email: text(255, matching(EMAIL, 'is no e-mail address, like name@company.example')),
+    phoneAreaCode: text(10, matching(AREA_CODE, NO_AREA_CODE)),
+    phoneNum: text(32, matching(PHONE, NO_PHONE)),
     referralChannel: required(text(16), 'is required, here or as PLATFORM_REFERRAL_CHANNEL'),
     countryCode: country,
     merNameEn: englishName,
-    merNameCn: neededIf(isChina(fields), text(255), 'is required where countryCode is CN'),
+    merNameCn: inChina(text(255)),
     payerCity: text(128),
     realCompanyAddress: text(255),
-    addressType: choice(ADDRESS_TYPES),
+    addressType: choice({
+      '0': 'self-rented office',
+      '1': 'secretariat address',
+      '2': 'shared office or co-working space',
+    }),
     certificateNo: text(18),
     certificate: filePaths(rules),
     companyWebsite: webAddress.optional(),
-    webSiteOrApp: neededIf(
-      isShop(fields),
-      webOrAppAddress,
-      `is required where businessNature.natureType is ${E_COMMERCE}`,
-    ),
-    clientCountry: countries,
+    webSiteOrApp: neededIf(isShop, webOrAppAddress, `where businessNature.natureType is ${E_COMMERCE}`),
+    clientCountry: listOf({ element: () => country }),
     businessMainActors: choice({ '0': 'company', '1': 'individual' }),
-    lastYearTurnover: choice(LAST_YEAR_TURNOVER_USD),
-    estimatedTradingVolume: choice(MONTHLY_VOLUME_USD),
-    sourceFunds: codes(codeLists.sourceFunds, 'sourceFunds'),
-    paymentPurpose: codes(codeLists.paymentPurpose, 'paymentPurpose'),
+    lastYearTurnover: choice({
+      '0': 'under 100,000 USD',
+      '1': '100,000 to 1,000,000',
+      '2': '1,000,000 to 10,000,000',
+      '3': '10,000,000 to 100,000,000',
+      '4': 'over 100,000,000',
+      '5': 'N/A, new company',
+    }),
+    estimatedTradingVolume: choice({
+      '0': 'under 50,000 USD a month',
+      '1': '50,000 to 100,000',
+      '2': '100,000 to 500,000',
+      '3': '500,000 to 1,000,000',
+      '4': '1,000,000 to 5,000,000',
+      '5': 'over 5,000,000',
+    }),
+    sourceFunds: codes(codeLists, 'sourceFunds'),
+    paymentPurpose: codes(codeLists, 'paymentPurpose'),
     riskCountryTransaction: yesOrNo,
-    customerIdentity: codes(codeLists.customerIdentity, 'customerIdentity'),
+    customerIdentity: codes(codeLists, 'customerIdentity'),
     customerId: people,
     shareholder: people,
-    director: neededIf(
-      isElsewhere(fields),
-      people,
-      'is required for a merchant registered outside mainland China',
-    ),
-    legalPerson: neededIf(isChina(fields), people, 'is required where countryCode is CN'),
+    director: neededIf(isElsewhere, people, 'for a merchant registered outside mainland China'),
+    legalPerson: inChina(people),
     authorization: filePaths(rules),
     parentRemark: yesOrNo,
     branchRemark: yesOrNo,
@@ -184,7 +276,9 @@ function applicationShape(rules: ApplicationRules, fields: Fields): Shape {
       callbackUrl(defaults.callbackUrl),
       'is required, or DAYBOOK_PUBLIC_URL, from which one is made for each application',
     ),
-    processVersion: processVersion.optional(),
+    processVersion: text(10, (version) =>
+      isSuppliedVersion(version) ? null : 'is supplied from V2 on only; leave it out',
+    ).optional(),
     businessNature: fieldsOf(natureShape(rules, naturesIn(fields))),
   };
 }
@@ -201,7 +295,14 @@ function namesAt(at: readonly PropertyKey[], rules: ApplicationRules): readonly 
  */
 export function checkApplication(file: unknown, rules: ApplicationRules): CheckedApplication {
   if (!isFields(file)) {
-    return { problems: [{ path: 'the file', problem: 'must be a mapping of the application’s fields' }] };
+    return {
+      problems: [
+        {
+          path: 'the file',
+          problem: 'must be a mapping of the application’s fields',
+        },
+      ],
+    };
   }
   const defaults = Object.entries(rules.defaults).filter(([name]) => !isGiven(file[name]));
   const fields: Fields = { ...file, ...Object.fromEntries(defaults) };
@@ -216,57 +317,42 @@ export function checkApplication(file: unknown, rules: ApplicationRules): Checke
 }
 
 const isPrivate = withinOneOf([
-  ...[
-    '0.0.0.0/8',
-    '10.0.0.0/8',
-    '100.64.0.0/10',
-    '127.0.0.0/8',
-    '169.254.0.0/16',
-    '172.16.0.0/12',
-    '192.168.0.0/16',
-  ],
-  ...['::/127', 'fc00::/7', 'fe80::/10'],
+  ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12'],
+  ...['192.168.0.0/16', '::/127', 'fc00::/7', 'fe80::/10'],
 ]);
-
-function isPublicHost(hostname: string): boolean {
-  const host = hostname.replace(/^\[|\]$/g, '');
-  if (isIP(host) !== 0) return !isPrivate(host);
-  return host.includes('.') && !/\.(?:localhost|local|internal|lan|home|test)\.?$/i.test(host);
-}
 
 function wrongAddress(value: string): string | null {
   if (!URL.canParse(value)) return 'is no URL, like https://company.example/notify';
-  const url = new URL(value);
-  if (url.protocol !== 'https:') return 'must begin with https://';
-  if (url.username !== '' || url.password !== '') return 'must not carry a user or password';
-  return isPublicHost(url.hostname) ? null : 'is not an address the platform could reach from outside';
+  const { protocol, username, password, hostname } = new URL(value);
+  if (protocol !== 'https:') return 'must begin with https://';
+  if (username !== '' || password !== '') return 'must not carry a user or password';
+  const host = hostname.replace(/^\[|\]$/g, '');
+  const isPublic =
+    isIP(host) === 0
+      ? host.includes('.') && !/\.(?:localhost|local|internal|lan|home|test)\.?$/i.test(host)
+      : !isPrivate(host);
+  return isPublic ? null : 'is not an address the platform could reach from outside';
 }
 
 /** Our own address is only checked for its length: it may be a loopback address, for tests. */
 const callbackUrl = (ours: string | null) =>
   text(CALLBACK_URL_CHARACTERS_MAX, (value) => (value === ours ? null : wrongAddress(value)));
 
-const PEOPLE = ['customerId', 'shareholder', 'director', 'legalPerson'];
-
-const listIn = (fields: Fields, name: string): readonly unknown[] => {
-  const value = fields[name];
-  return Array.isArray(value) ? value : [];
-};
+const lastPart = (path: unknown): string => (typeof path === 'string' ? (path.split('/').at(-1) ?? '') : '');
+const saysFront = (path: unknown) => /front/i.test(lastPart(path)) && !/back/i.test(lastPart(path));
+const saysBack = (path: unknown) => /back/i.test(lastPart(path)) && !/front/i.test(lastPart(path));
 
 /** No rule says how files are named, so a name that says front or back only leads to a warning. */
 const swappedImages = (file: Fields): Problem[] =>
-  PEOPLE.flatMap((name) =>
-    listIn(file, name).flatMap((person, index) =>
-      isFields(person) && person['type'] === ID_CARD && seemSwapped(listIn(person, 'certificates'))
-        ? [
-            {
-              path: `${name}[${index}].certificates`,
-              problem:
-                'seem to be in the wrong order by their names: an ID card’s front goes first, then its back',
-            },
-          ]
-        : [],
-    ),
+  ['customerId', 'shareholder', 'director', 'legalPerson'].flatMap((name) =>
+    listIn(file, name).flatMap((person, index) => {
+      if (!isFields(person) || person['type'] !== ID_CARD) return [];
+      const images = listIn(person, 'certificates');
+      if (images.length !== 2 || !(saysBack(images[0]) || saysFront(images[1]))) return [];
+      const problem =
+        'seem to be in the wrong order by their names: an ID card’s front goes first, then its back';
+      return [{ path: `${name}[${index}].certificates`, problem }];
+    }),
   );
 
 /**
@@ -277,17 +363,14 @@ function otherNature(file: Fields, list: readonly string[] | null): Problem[] {
   const given = naturesIn(file);
   const at = given.indexOf(NATURE_PROMPT_CODE);
   if (at === -1) return [];
-  const warn = (index: number, problem: string): Problem => ({
-    path: `businessNature.natures[${index}]`,
-    problem,
-  });
+  const path = (index: number) => `businessNature.natures[${index}]`;
+  const problem = `is no code; it is sent as the nature that ${NATURE_PROMPT_CODE} asks for`;
   const own = given.flatMap((nature, index) =>
-    typeof nature === 'string' && isOwnNature(nature, list)
-      ? [warn(index, `is no code; it is sent as the nature that ${NATURE_PROMPT_CODE} asks for`)]
-      : [],
+    typeof nature === 'string' && isOwnNature(nature, list) ? [{ path: path(index), problem }] : [],
   );
   if (own.length > 0 || list !== null) return own;
-  return [warn(at, 'is the catalog’s prompt to enter a nature; the platform may ask which one is meant')];
+  const prompt = 'is the catalog’s prompt to enter a nature; the platform may ask which one is meant';
+  return [{ path: path(at), problem: prompt }];
 }
 
 const bareAddresses = (file: Fields): Problem[] =>
@@ -298,38 +381,10 @@ const bareAddresses = (file: Fields): Problem[] =>
       : [];
   });
 
-/** Warnings in the document's order. `natures` is the list of codes in the settings, or null. */
-const odditiesIn = (file: Fields, natures: readonly string[] | null): Problem[] => [
+/** Warnings in the document's order. `list` has the codes of natures in the settings, or is null. */
+const odditiesIn = (file: Fields, list: readonly string[] | null): Problem[] => [
   ...swappedImages(file),
   ...bareAddresses(file),
-  ...otherNature(file, natures),
+  ...otherNature(file, list),
   ...extrasIn(file),
 ];
-
-/** A list of at least one path, without repeats. */
-function filePaths(rules: FilePathRules, wrong?: ListRules['wrong']) {
-  const path = text(FILE_PATH_CHARACTERS_MAX, (value) => uploadPathProblem(value, rules));
-  return listOf({ element: () => path, wrong });
-}
-
-/** The `type` of a person whose document is an ID card. */
-const ID_CARD = '0';
-
-/** An ID card has two images (docs/platform.md 2.4). */
-function wrongCount({ length }: readonly unknown[]): string | null {
-  if (length === 2) return null;
-  const there = length === 1 ? 'is 1' : `are ${length}`;
-  return `must be two images for an ID card, front and back; there ${there}`;
-}
-
-/** Scanned images of a person's document: `[front, back]` for an ID card. */
-const personImages = (rules: FilePathRules, type: unknown) =>
-  filePaths(rules, type === ID_CARD ? wrongCount : undefined);
-
-const lastPart = (path: unknown): string => (typeof path === 'string' ? (path.split('/').at(-1) ?? '') : '');
-const saysFront = (path: unknown) => /front/i.test(lastPart(path)) && !/back/i.test(lastPart(path));
-const saysBack = (path: unknown) => /back/i.test(lastPart(path)) && !/front/i.test(lastPart(path));
-
-/** Whether the file names say that the back comes before the front. */
-const seemSwapped = (images: readonly unknown[]): boolean =>
-  images.length === 2 && (saysBack(images[0]) || saysFront(images[1]));

@@ -32,10 +32,14 @@ import {
 } from './applications.ts';
 import { adoptSecretKey } from '../../store/secrets/key-check.ts';
 import type { SecretKey } from '../../store/secrets/secrets.ts';
-import { checkApplication, type ApplicationRules, type ApplicationPayload } from './application-check.ts';
+import {
+  checkApplication,
+  isSuppliedVersion,
+  type ApplicationPayload,
+  type ApplicationRules,
+} from './application-check.ts';
 import { ApplicationStands, findApplication, NEVER_SENT } from './application-status.ts';
 import { findingsOf } from './findings.ts';
-import { isSuppliedVersion } from './application-values.ts';
 
 /** The file breaks rules of the document. The message lists all of them, and no value, as these are personal. */
 export class ApplicationInvalid extends FormInvalid {

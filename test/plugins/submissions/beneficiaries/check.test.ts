@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { bankCountryOf, checkRegistration } from '../../../../src/plugins/submissions/registration-check.ts';
+import { checkRegistration } from '../../../../src/plugins/submissions/registration-check.ts';
 import {
   AREA,
   CONTEXT,
@@ -213,15 +213,6 @@ describe('a check', () => {
 
   it.each([[null], [[ENTERPRISE]], ['text'], [7]])('of %j says that a mapping is needed', (file) => {
     expect(problemsOf(file)).toEqual(['(the file) must be a mapping of fields']);
-  });
-
-  it('checks the country before anything else', () => {
-    expect([ENTERPRISE, { countryCode: 'hk' }, null, []].map(bankCountryOf)).toEqual([
-      'HK',
-      null,
-      null,
-      null,
-    ]);
   });
 
   it('gives a result for any input, and repeats none of the values', () => {
