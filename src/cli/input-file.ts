@@ -2,7 +2,6 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { isNode, LineCounter, parseDocument } from 'yaml';
 import type { Path, Problem } from '../forms/problem.ts';
-import type { BusinessDay } from '../ledger/entry.ts';
 import { UsageError } from '../run/verdict/exit-codes.ts';
 
 /** Largest file that is read. A file has some 10 kB if it names images by their paths, and megabytes if it holds them. */
@@ -62,9 +61,8 @@ export function inputText(path: string, bytesMax: number): string {
  * What a file is checked by. What resembles a mistake, but is left open by the platform's document, is added to
  * `warnings`: it is shown, and the file is sent all the same.
  */
-export const rulesOf = (filePaths: string, today: BusinessDay, warnings: Problem[] = []) => ({
-  ...{ filePaths, isLocalFile: existsSync },
-  today,
+export const rulesOf = (filePaths: string, today: string, warnings: Problem[] = []) => ({
+  ...{ filePaths, isLocalFile: existsSync, today },
   onWarning: (warning: Problem) => void warnings.push(warning),
 });
 

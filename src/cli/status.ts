@@ -111,7 +111,7 @@ export function statusCommand(command: Command): void {
               ...notReadLines(notRead),
               ...remarksOf(overview, undelivered, unmailed, times.zone),
               notApplied > 0 &&
-                `${counted(notApplied, 'pushed result')} changed nothing and need a person: \`daybook notifications\``,
+                `${counted(notApplied, 'pushed result')} need a person: \`daybook notifications\``,
               '',
               text.toString(),
               nextLine(merchants.length, 'merchant', nextPlace),

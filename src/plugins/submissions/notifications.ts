@@ -397,7 +397,7 @@ export function readAsOf(kind: NotificationKind, body: string, { reveal = false 
   const { written, result } =
     kind === 'onboarding' ? readApplicationResult(body) : readRegistrationResult(body);
   if (result === null || written === AS_DOCUMENTED) return null;
-  const fields = (Object.entries(result) as [string, string | null][]).filter(
+  const fields = Object.entries<string | null>(result).filter(
     (field): field is [string, string] => field[1] !== null && (reveal || !REVEALED.includes(field[0])),
   );
   return { written, fields: Object.fromEntries(fields) };

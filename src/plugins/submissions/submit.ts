@@ -296,6 +296,8 @@ function recordNewApplication(
           `says what to do; --replaces ${id} submits this one in its place. ${NOTHING_SENT}.`,
       );
     }
-    return recordApplication(trx, application);
+    // One that is sent again stays in the place of the earlier one that it replaced.
+    const inPlaceOf = replaces === namesake?.id ? null : replaces;
+    return recordApplication(trx, { ...application, replaces: inPlaceOf ?? namesake?.replaces ?? null });
   });
 }

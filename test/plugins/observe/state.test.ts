@@ -9,7 +9,6 @@ import { installQueue } from '../../../src/plugins/queue/queue.ts';
 import { beginBackfill } from '../../../src/run/backfill/backfills.ts';
 import { openDatabase } from '../../../src/store/engine/connection.ts';
 import type { DB } from '../../../src/store/engine/schema.ts';
-import { KEYS } from '../submissions/notifications/support.ts';
 import { counting } from '../../store/many-accounts.ts';
 import { MERCHANT, openStage, scenario, type Stage } from '../../support/stage.ts';
 import { samplesOf } from './support.ts';

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { newNotifySecret, notifyHashOf } from '../../../../src/store/notify-path.ts';
 import { BODY_BYTES_MAX } from '../../../../src/web/server.ts';
 import { accepted, inReview } from './subjects.ts';
-import { keptBodies, KEYS, NOW, serveOver, type Served } from './support.ts';
+import { keptBodies, NOW, serveOver, type Served } from './support.ts';
 import { startCuttingProxy } from '../../../support/cutting-proxy.ts';
 import { onBothDatabases } from '../../../store/support.ts';
 import { freshDatabase } from '../../../support/database.ts';

@@ -397,6 +397,18 @@ onBothDatabases((store) => {
       expect((await all()).length).toBe(1);
     });
 
+    it('stays in the place of an earlier one, however often it is refused', async () => {
+      const refuse = answer('', 400);
+      const { submit } = await platform(reset, refuse, refuse, receipt('FLOW1'));
+      const first = await submit();
+      const mine = application({ merOrderNo: 'MINE' });
+      const second = await submit(mine, first.id);
+      expect(await submit(mine)).toMatchObject({ id: second.id, state: 'refused', replaces: first.id });
+      expect(await submit(mine, second.id)).toMatchObject({
+        ...{ id: second.id, state: 'accepted', replaces: first.id },
+      });
+    });
+
     it('is not sent by two processes at once', async () => {
       const { submit, received } = await platform(receipt('FLOW1'), receipt('FLOW2'));
       const ended = await Promise.allSettled([submit(), submit(), submit()]);
