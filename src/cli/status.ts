@@ -110,8 +110,7 @@ export function statusCommand(command: Command): void {
               runsText(runs, next, times),
               ...notReadLines(notRead),
               ...remarksOf(overview, undelivered, unmailed, times.zone),
-              notApplied > 0 &&
-                `${counted(notApplied, 'pushed result')} need a person: \`daybook notifications\``,
+              notApplied > 0 && `${counted(notApplied, 'result')} need a person: \`daybook notifications\``,
               '',
               text.toString(),
               nextLine(merchants.length, 'merchant', nextPlace),

@@ -132,7 +132,7 @@ it('a result that was not applied is told with its application, its registration
   const platform = { PLATFORM_BASE_URL: 'http://127.0.0.1:1', PLATFORM_TIME_ZONE: 'UTC' };
   const all = await daybook(['status'], { ...env, ...platform });
   expect(all.code, all.stderr).toBeGreaterThanOrEqual(3);
-  expect(all.stdout).toContain('2 pushed results need a person: `daybook notifications`');
+  expect(all.stdout).toContain('2 results need a person: `daybook notifications`');
   for (const { number } of await listNotifications(database.db, { all: false, limit: 10 }))
     await daybook(['notifications', 'resolve', String(number), '--note', 'case 1'], env);
   expect((await daybook(['onboard', 'status', String(three.id)], env)).code).toBe(0);
