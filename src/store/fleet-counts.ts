@@ -2,6 +2,7 @@
  * Counts what is stored of all merchants whose ledgers are read, in a few statements however many they are, and over
  * what is open alone: none of it grows with the history.
  */
+import { EXIT, type ExitCode } from '../ledger/ending.ts';
 import { IS_SILENT } from './silent-accounts.ts';
 import { sql } from 'kysely';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
@@ -162,3 +163,9 @@ export const readableParts = (db: Db): Promise<{ ledger: boolean; inbox: boolean
 }>`
     SELECT has_table_privilege('continuity_break', 'SELECT') AS ledger,
       has_table_privilege('notification', 'SELECT') AS inbox`;
+
+/** How many results of the platform changed nothing and wait for a person, and what that ends `status` with. Of a login that may not see them: none. */
+export async function notAppliedResults(db: Db): Promise<{ count: number; exitCode: ExitCode }> {
+  const count = (await readableParts(db)).inbox ? (await inboxCounts(db)).needsPerson : 0;
+  return { count, exitCode: count > 0 ? EXIT.needsPerson : EXIT.done };
+}

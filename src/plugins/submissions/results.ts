@@ -3,7 +3,7 @@
  * 3.1, 3.2). Pure.
  */
 import { z } from 'zod';
-import { isMerchantNo, MERCHANT_NO_CHARACTERS_MAX, TOKEN } from '../../ledger/merchant-no.ts';
+import { isMerchantNo, MERCHANT_NO_MAX, TOKEN } from '../../ledger/merchant-no.ts';
 import { isPrintable, REFERENCE_CHARACTERS_MAX, referenceIn } from '../../platform/reply.ts';
 import {
   APPLICATION_ACCEPTED,
@@ -95,8 +95,8 @@ const applicationResult = z
 function wrongNumber(text: string): string {
   const { length } = text;
   if (length === 0) return 'is empty, though the application is approved';
-  return length > MERCHANT_NO_CHARACTERS_MAX
-    ? `has ${length} characters, more than the ${MERCHANT_NO_CHARACTERS_MAX} of the document`
+  return length > MERCHANT_NO_MAX
+    ? `has ${length} characters, more than the ${MERCHANT_NO_MAX} of the document`
     : 'holds what cannot be shown';
 }
 const wrongToken = (text: string): string =>
