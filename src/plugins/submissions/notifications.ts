@@ -3,6 +3,7 @@
  * settled later, once, in one commit with what it changes. What changes nothing by itself waits for a person.
  */
 import { createHmac, randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { EXIT, ExpectedError } from '../../ledger/ending.ts';
 import { type Db, rowsOf, type Trx } from '../../store/engine/database.ts';
@@ -44,6 +45,8 @@ export const POSTS_A_PATH_MAX = 200;
 const HOUR_MS = 3_600_000;
 /** No sender waits longer than this for the commit. */
 const COMMIT_MS_MAX = 5_000;
+/** Who guesses paths gets no more answers a second on a connection than this allows, and leaves the rest to the platform. */
+const UNKNOWN_ANSWERED_AFTER_MS = 200;
 /** Posts held in memory at once. Further senders are asked to come again. */
 const POSTS_WAITING_MAX = 500;
 
@@ -84,22 +87,28 @@ export type Inbox = ReturnType<typeof createInbox>;
 /** `keep` resolves once the post is committed. Throws `PostRefused`, and nothing else. */
 export function createInbox({ db, secretKeys, now, onKept }: InboxDeps) {
   let held = 0;
+  /** Returns how many posts the path had within the hour; null if it is unknown. */
+  const insert = async (post: Post): Promise<number | null> => {
+    if (secretKeys.length === 0) throw new PostRefused(503, 'there is no key to keep it with');
+    if (held >= POSTS_WAITING_MAX) throw new PostRefused(503, 'too many posts wait to be kept');
+    held += 1;
+    try {
+      return await withinTime(insertPost(db, secretKeys, post, now()));
+    } catch (error) {
+      throw new PostRefused(503, 'the post could not be kept', { cause: error });
+    } finally {
+      held -= 1;
+    }
+  };
   return {
     keep: async (post: Post): Promise<void> => {
-      if (secretKeys.length === 0) throw new PostRefused(503, 'there is no key to keep it with');
-      if (held >= POSTS_WAITING_MAX) throw new PostRefused(503, 'too many posts wait to be kept');
-      held += 1;
-      try {
-        const before = await withinTime(insertPost(db, secretKeys, post, now()));
-        if (before === null) throw new PostRefused(404, 'unknown path');
-        if (before >= POSTS_A_PATH_MAX) throw new PostRefused(429, 'too many posts by one path');
-        onKept?.();
-      } catch (error) {
-        if (error instanceof PostRefused) throw error;
-        throw new PostRefused(503, 'the post could not be kept', { cause: error });
-      } finally {
-        held -= 1;
+      const before = await insert(post);
+      if (before === null) {
+        await sleep(UNKNOWN_ANSWERED_AFTER_MS);
+        throw new PostRefused(404, 'unknown path');
       }
+      if (before >= POSTS_A_PATH_MAX) throw new PostRefused(429, 'too many posts by one path');
+      onKept?.();
     },
   };
 }

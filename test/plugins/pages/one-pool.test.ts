@@ -58,6 +58,7 @@ async function whileLocked(table: 'account_day', work: () => Promise<void>): Pro
 }
 
 test('serve keeps to its pool: pages and a scrape that hang hold up no post and no health check', async () => {
+  const { path } = await accepted(db(), 'POSTED');
   await Promise.all([sql`SELECT 1`.execute(db()), sql`SELECT pg_sleep(0.05)`.execute(db())]);
   await learnOwnPids();
   const serving = startDaybook(['serve', '--json'], {
@@ -82,7 +83,6 @@ test('serve keeps to its pool: pages and a scrape that hang hold up no post and 
     await response.arrayBuffer();
     return response.status;
   };
-  const { path } = await accepted(db(), 'POSTED');
   const post = () =>
     fetch(`${url!}${path}`, {
       method: 'POST',
