@@ -1,5 +1,4 @@
 /** The connections of a process: DATABASE_POOL_SIZE at most, of which slow work takes none from what must not wait. */
-import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
@@ -8,6 +7,7 @@ import { processMetrics } from '../../../src/plugins/observe/metrics.ts';
 import { openDatabase } from '../../../src/store/engine/connection.ts';
 import type { Db } from '../../../src/store/engine/database.ts';
 import { accepted } from '../submissions/notifications/subjects.ts';
+import { KEYS } from '../submissions/notifications/support.ts';
 import { envOf, startDaybook } from '../../cli/daybook.ts';
 import { openStage, type Stage } from '../../support/stage.ts';
 
@@ -64,7 +64,7 @@ test('serve keeps to its pool: pages and a scrape that hang hold up no post and 
   const serving = startDaybook(['serve', '--json'], {
     ...envOf(stage),
     DATABASE_POOL_SIZE: '7',
-    DAYBOOK_SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+    DAYBOOK_SECRET_KEYS: `k1:${KEYS[0]!.key.toString('base64')}`,
     DAYBOOK_LISTEN: '127.0.0.1:0',
     DAYBOOK_HEALTH_LISTEN: '127.0.0.1:0',
     DAYBOOK_PAGES_LISTEN: '127.0.0.1:0',
