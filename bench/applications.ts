@@ -2,7 +2,7 @@
 import '../src/plugins.ts';
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
-import { markAccepted, recordApplication } from '../src/plugins/onboarding/stored.ts';
+import { markAccepted, recordApplication } from '../src/plugins/submissions/applications.ts';
 import { newNotifySecret, notifyHashOf } from '../src/store/notify-path.ts';
 import { thisHolder } from '../src/host/process-identity.ts';
 import type { DB } from '../src/store/engine/schema.ts';

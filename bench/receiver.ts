@@ -1,10 +1,10 @@
 /** The receiver of notifications as a process: takes a database's URL and a key, prints its address. */
 import '../src/plugins.ts';
 import { givenInput } from './input.ts';
-import { createInbox } from '../src/plugins/notifications/inbox.ts';
+import { createInbox } from '../src/plugins/submissions/notifications.ts';
 import { openDatabase } from '../src/store/engine/connection.ts';
-import { createInboxServer } from '../src/plugins/notifications/server.ts';
-import { serve } from '../src/plugins/notifications/serve.ts';
+import { createInboxServer } from '../src/plugins/submissions/serve.ts';
+import { serve } from '../src/plugins/submissions/serve.ts';
 
 /** With `processing` the entire of `serve`; without, taking in alone. */
 const { databaseUrl, key, processing } = givenInput() as {
@@ -32,6 +32,5 @@ async function serveAll(): Promise<string> {
 
 async function takeIn(): Promise<string> {
   const inbox = createInbox({ db: database.db, secretKeys, now: app.now });
-  await inbox.readPaths();
   return createInboxServer({ inbox, readiness: null, onRefusal: tell }).listen(anyPort);
 }

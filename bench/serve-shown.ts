@@ -5,7 +5,7 @@
 import '../src/plugins.ts';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { keepHeapSmall } from '../src/cli/heap.ts';
-import { serve } from '../src/plugins/notifications/serve.ts';
+import { serve } from '../src/plugins/submissions/serve.ts';
 import { pagesShown, shownPages } from '../src/plugins/pages/shown.ts';
 import { createDirectoryStore } from '../src/objects/directory.ts';
 import { clockOf } from '../src/run/app.ts';

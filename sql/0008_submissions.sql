@@ -64,7 +64,7 @@ CREATE TABLE notification (
   notify_hash text NOT NULL, -- SHA-256 of the secret in the path that it came by.
   body_ciphertext text, -- The body, encrypted. Null once it was forgotten.
   received_at timestamptz NOT NULL, -- When it came.
-  -- Its outcome: applied, duplicate, unknown, contradiction, second-token, malformed; waiting while our own request has no reply stored. Null: not processed yet.
+  -- Its outcome: applied, duplicate, unknown (its path belongs to nothing any more), contradiction, second-token, malformed; waiting while our own request has no reply stored. Null: not processed yet.
   outcome text CHECK (outcome IN ('applied', 'duplicate', 'unknown', 'contradiction', 'second-token', 'malformed', 'waiting')),
   reason text, -- Why, as a sentence with nothing in it that came with the post. Null where there is nothing to say.
   mer_order_no text, -- Our own number of the application or registration that the path belongs to. Null where it belongs to none.
@@ -72,7 +72,6 @@ CREATE TABLE notification (
   resolved_at timestamptz, -- When a person resolved it. Null while it is not resolved.
   note text, -- The note of that person. Null while it is not resolved.
   source text, -- The address it was posted from, as far as trusted proxies forward it. Null where it is not known.
-  body_bytes integer NOT NULL DEFAULT 0, -- Size of the ciphertext in bytes.
   result_digest text, -- Keyed digest of the result that was applied: the same result has the same one. Null where none was.
   forgotten_at timestamptz, -- When its body was taken out. Null while it is kept.
   CHECK ((processed_at IS NULL) = ((outcome IS NULL) OR (outcome = 'waiting'))),
@@ -80,7 +79,6 @@ CREATE TABLE notification (
   CHECK ((forgotten_at IS NULL) = (body_ciphertext IS NOT NULL))
 );
 CREATE UNIQUE INDEX notification_number ON notification (number);
-CREATE INDEX notification_applied ON notification (notify_hash, number) WHERE (outcome = 'applied');
+CREATE INDEX notification_path ON notification (notify_hash, received_at);
 CREATE INDEX notification_unresolved ON notification (number) WHERE ((outcome IN ('contradiction', 'second-token', 'malformed')) AND (resolved_at IS NULL));
-CREATE INDEX notification_unknown ON notification (number) INCLUDE (body_bytes, received_at) WHERE (outcome = 'unknown');
-CREATE INDEX notification_open ON notification (notify_hash, number) WHERE ((outcome IS NULL) OR (outcome = 'waiting'));
+CREATE INDEX notification_open ON notification (number) WHERE ((outcome IS NULL) OR (outcome = 'waiting'));

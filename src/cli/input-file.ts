@@ -61,9 +61,8 @@ export function inputText(path: string, bytesMax: number): string {
  * What a file is checked by. What resembles a mistake, but is left open by the platform's document, is added to
  * `warnings`: it is shown, and the file is sent all the same.
  */
-export const rulesOf = (filePaths: string, now: Date, warnings: Problem[] = []) => ({
-  ...{ filePaths, isLocalFile: existsSync },
-  today: now.toISOString().slice(0, 10),
+export const rulesOf = (filePaths: string, today: string, warnings: Problem[] = []) => ({
+  ...{ filePaths, isLocalFile: existsSync, today },
   onWarning: (warning: Problem) => void warnings.push(warning),
 });
 

@@ -22,7 +22,8 @@ import { overviewOf } from '../run/health.ts';
 import { type LastRuns, reasonOf, type KnownRun, runEnd } from '../run/run-state.ts';
 import type { NextRun } from '../run/schedule/due.ts';
 import { statusesOf, statusExitCode, type MerchantStatus } from '../run/status.ts';
-import { mostSevere, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
+import { mostSevere, UsageError } from '../run/verdict/exit-codes.ts';
+import { notAppliedResults } from '../store/fleet-counts.ts';
 import { collect, createLog, platformSettings, printParts, withApp } from './context.ts';
 import { noticeDocument } from './output/run-text.ts';
 import { pageBehind, pageOf, withPageFlags, type PageFlags } from './flags.ts';
@@ -62,12 +63,12 @@ export function statusCommand(command: Command): void {
       const place = pageOf(flags, true);
       const settings = platformSettings(self);
       const maxAgeMs = maxAge === undefined ? null : parseAge(maxAge);
-      await withApp(settings, async ({ database, now }) => {
-        const { db } = database;
+      await withApp(settings, async ({ database, database: { db }, now }) => {
         const alerts = await alertsOf(settings);
         if (alert) await alertNow(alerts, { database, now, settings }, maxAgeMs);
         const undelivered = alerts && (await alerts.undelivered(db));
         const unmailed = await unmailedOf(db, settings);
+        const inbox = await notAppliedResults(db);
         const overview = await overviewOf(db, { settings, jobs, now: now() });
         const { runs, nextRun: next, queue, backfills, newSince } = overview;
         const leftOut = await merchantsNotRead(settings, db);
@@ -76,9 +77,8 @@ export function statusCommand(command: Command): void {
         const { shown: merchants, next: nextPlace } = pageBehind(chosen, (merchantNo) => merchantNo, place);
         const times = timesOf(settings);
         const zoneText = zoneRemark(settings.platform.timeZoneProof);
-        const lastRun = runs.last && { ...runs.last, reason: overview.lastReason };
         const text = new StatusText({ times, merchants: merchants.length, maxAge, all });
-        const exitCodes: ExitCode[] = [statusExitCode([], runs, notRead), backfillsExitCode(backfills)];
+        const exitCodes = [statusExitCode([], runs, notRead), backfillsExitCode(backfills), inbox.exitCode];
         const parts = statusesOf(db, merchants, { zone: times.zone, now: now(), maxAgeMs, newSince });
         const textAndParts = async function* () {
           for await (const statuses of parts) {
@@ -89,7 +89,7 @@ export function statusCommand(command: Command): void {
               ...status,
               notices: status.notices.map(noticeDocument),
               timeZoneProof: settings.platform.timeZoneProof,
-              lastRun,
+              lastRun: runs.last && { ...runs.last, reason: overview.lastReason },
               isRead: !notRead.includes(status.merchantNo),
               nextRun: next,
               backfills,
@@ -106,6 +106,7 @@ export function statusCommand(command: Command): void {
               runsText(runs, next, times),
               ...notReadLines(notRead),
               ...remarksOf(overview, undelivered, unmailed, times.zone),
+              inbox.count > 0 && `${counted(inbox.count, 'result')} need a person: \`daybook notifications\``,
               '',
               text.toString(),
               nextLine(merchants.length, 'merchant', nextPlace),

@@ -20,7 +20,6 @@ export const RUNBOOK_HEADINGS = {
   'revised-download': 'Alert: a downloaded day was revised',
   'not-serving': 'Alert: results are not taken in',
   unmatched: 'Alert: entries of own books are unmatched',
-  'inbox-attack': 'Alert: unknown senders post to the inbox',
   'key-problem': 'Alert: a key or token does not work',
   test: 'Alert: a test',
 } as const;

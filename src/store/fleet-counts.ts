@@ -2,6 +2,7 @@
  * Counts what is stored of all merchants whose ledgers are read, in a few statements however many they are, and over
  * what is open alone: none of it grows with the history.
  */
+import { EXIT, type ExitCode } from '../ledger/ending.ts';
 import { IS_SILENT } from './silent-accounts.ts';
 import { sql } from 'kysely';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
@@ -139,8 +140,6 @@ export interface InboxCounts {
   /** What they take, encrypted, in bytes. */
   readonly waitingBytes: number;
   readonly needsPerson: number;
-  /** By paths that were never given out, as far as they are kept. */
-  readonly unknown: number;
 }
 
 /** Outcomes of pushed results that a person has to check. */
@@ -151,9 +150,9 @@ export const inboxCounts = (db: Db) => rowOf(db)<InboxCounts>`
     SELECT waiting.*, (
         SELECT count(*) FROM notification
         WHERE outcome IN (${sql.join(NEEDS_PERSON.map((outcome) => sql.lit(outcome)))}) AND resolved_at IS NULL
-      ) AS "needsPerson", (SELECT count(*) FROM notification WHERE outcome = 'unknown') AS unknown
+      ) AS "needsPerson"
     FROM (
-      SELECT count(*) AS waiting, min(received_at) AS "oldestAt", coalesce(sum(body_bytes), 0)::bigint AS "waitingBytes"
+      SELECT count(*) AS waiting, min(received_at) AS "oldestAt", coalesce(sum(octet_length(body_ciphertext)), 0)::bigint AS "waitingBytes"
       FROM notification WHERE (outcome IS NULL OR outcome = 'waiting') AND body_ciphertext IS NOT NULL
     ) AS waiting`;
 
@@ -164,3 +163,9 @@ export const readableParts = (db: Db): Promise<{ ledger: boolean; inbox: boolean
 }>`
     SELECT has_table_privilege('continuity_break', 'SELECT') AS ledger,
       has_table_privilege('notification', 'SELECT') AS inbox`;
+
+/** How many results of the platform changed nothing and wait for a person, and what that ends `status` with. Of a login that may not see them: none. */
+export async function notAppliedResults(db: Db): Promise<{ count: number; exitCode: ExitCode }> {
+  const count = (await readableParts(db)).inbox ? (await inboxCounts(db)).needsPerson : 0;
+  return { count, exitCode: count > 0 ? EXIT.needsPerson : EXIT.done };
+}

@@ -5,7 +5,6 @@
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { sql, type RawBuilder } from 'kysely';
-import { arrayLiteral, type Db, rowsOf } from './engine/database.ts';
 
 /** The result of an application (sp3101) or of a registration (sp3401). */
 export type NotificationKind = 'onboarding' | 'beneficiary';
@@ -35,11 +34,6 @@ export const PATH_LIVES_DAYS = 30;
 
 const DAY_MS = 86_400_000;
 
-export interface NotifyPath {
-  readonly kind: NotificationKind;
-  readonly notifyHash: string;
-}
-
 /** Whether a row of `application` still waits for its final result, or had it less than `PATH_LIVES_DAYS` ago. */
 const applicationPathLives = (now: Date): RawBuilder<boolean> => sql<boolean>`
   (state NOT IN ('approved', 'rejected') OR changed_at > ${endedBefore(now)})`;
@@ -51,35 +45,17 @@ const beneficiaryPathLives = (now: Date): RawBuilder<boolean> => sql<boolean>`
 
 const endedBefore = (now: Date): Date => new Date(now.getTime() - PATH_LIVES_DAYS * DAY_MS);
 
-/** Whether no path of a post `old` is known: it was never issued, or its time is over. */
-export const isPathClosed = (now: Date): RawBuilder<boolean> => sql<boolean>`(
-  NOT EXISTS (SELECT FROM application
-    WHERE old.kind = 'onboarding' AND notify_hash = old.notify_hash AND ${applicationPathLives(now)})
-  AND NOT EXISTS (SELECT FROM beneficiary
-    WHERE old.kind = 'beneficiary' AND notify_hash = old.notify_hash AND ${beneficiaryPathLives(now)}))`;
-
-/** Returns those of `paths` that are known. */
-export async function knownAmong(
-  db: Db,
-  paths: readonly NotifyPath[],
+/** Whether a path is known: it was issued for this kind, and its time is not over. */
+export const isPathOpen = (
+  kind: RawBuilder<unknown>,
+  notifyHash: RawBuilder<unknown>,
   now: Date,
-): Promise<readonly NotifyPath[]> {
-  const of = (kind: NotificationKind): string[] =>
-    paths.filter((path) => path.kind === kind).map(({ notifyHash }) => notifyHash);
-  return rowsOf(db)<NotifyPath>`
-    SELECT 'onboarding' AS kind, notify_hash AS "notifyHash" FROM application
-    WHERE notify_hash = ANY(${arrayLiteral(of('onboarding'))}::text[]) AND ${applicationPathLives(now)}
-    UNION ALL
-    SELECT 'beneficiary', notify_hash FROM beneficiary
-    WHERE notify_hash = ANY(${arrayLiteral(of('beneficiary'))}::text[]) AND ${beneficiaryPathLives(now)}
-  `;
-}
+): RawBuilder<boolean> => sql<boolean>`(
+  EXISTS (SELECT FROM application
+    WHERE ${kind} = 'onboarding' AND notify_hash = ${notifyHash} AND ${applicationPathLives(now)})
+  OR EXISTS (SELECT FROM beneficiary
+    WHERE ${kind} = 'beneficiary' AND notify_hash = ${notifyHash} AND ${beneficiaryPathLives(now)}))`;
 
-/** The newest known paths, at most `limit` of each kind. */
-export const newestKnownPaths = (db: Db, limit: number, now: Date) => rowsOf(db)<NotifyPath>`
-    (SELECT 'onboarding' AS kind, notify_hash AS "notifyHash" FROM application
-     WHERE notify_hash IS NOT NULL AND ${applicationPathLives(now)} ORDER BY id DESC LIMIT ${limit})
-    UNION ALL
-    (SELECT 'beneficiary', notify_hash FROM beneficiary
-     WHERE notify_hash IS NOT NULL AND ${beneficiaryPathLives(now)} ORDER BY id DESC LIMIT ${limit})
-  `;
+/** Whether the path of a post `old` is not known any more. */
+export const isPathClosed = (now: Date): RawBuilder<boolean> =>
+  sql<boolean>`NOT ${isPathOpen(sql.ref('old.kind'), sql.ref('old.notify_hash'), now)}`;

@@ -4,16 +4,16 @@ import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createInbox } from '../../src/plugins/notifications/inbox.ts';
-import { processNotifications } from '../../src/plugins/notifications/process.ts';
+import { createInbox } from '../../src/plugins/submissions/notifications.ts';
+import { processNotifications } from '../../src/plugins/submissions/notifications.ts';
 import {
   accepted,
   onboardingResult,
   REJECTED,
   submitting,
   type Subject,
-} from '../plugins/notifications/subjects.ts';
-import { KEYS, NOW } from '../plugins/notifications/support.ts';
+} from '../plugins/submissions/notifications/subjects.ts';
+import { KEYS, NOW } from '../plugins/submissions/notifications/support.ts';
 import { freshDatabase } from '../support/database.ts';
 import { MERCHANT, FROM, openStage } from '../support/stage.ts';
 import { daybook, envOf, type Env } from './daybook.ts';
@@ -210,7 +210,7 @@ it('forgets the content of a closed application, keeps that it existed, and refu
   });
   expect((await daybook(['onboard', 'status', String(closed.id)], env)).stdout).toMatch(/rejected since/);
   // Its path no longer works, and forgetting it again changes nothing.
-  await pushed(closed, onboardingResult(closed));
+  await expect(pushed(closed, onboardingResult(closed))).rejects.toMatchObject({ statusCode: 404 });
   expect((await daybook(['onboard', 'forget', String(closed.id)], env)).code).toBe(0);
   expect((await auditEvents())[1]).toEqual({
     by: 'Ada',

@@ -1,12 +1,12 @@
 /** Nights through PgBouncer, as processes that share a few connections with the server. */
-import { randomBytes } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { afterEach, describe, expect, inject, test, vi } from 'vitest';
 import { installQueue } from '../../src/plugins/queue/queue.ts';
-import { newNotifySecret } from '../../src/store/notify-path.ts';
+import { accepted } from '../plugins/submissions/notifications/subjects.ts';
+import { KEYS } from '../plugins/submissions/notifications/support.ts';
 import { pgbouncer, startBouncer, type Bouncer } from '../support/pgbouncer.ts';
 import { FROM, openStage, scenario, TO, type Stage } from '../support/stage.ts';
 import { daybook, envOf, startDaybook, type Env, type Started } from './daybook.ts';
@@ -89,7 +89,7 @@ describe.skipIf(pgbouncer === null)('with PgBouncer (Debian’s package pgbounce
     await installQueue(stage.app.database.db);
     const queued = { DAYBOOK_WORKERS: 'queue', DAYBOOK_HEALTH_LISTEN: '127.0.0.1:0' };
     const serving = begin(['serve', '--json'], {
-      DAYBOOK_SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+      DAYBOOK_SECRET_KEYS: `k1:${KEYS[0]!.key.toString('base64')}`,
       DAYBOOK_LISTEN: '127.0.0.1:0',
       DAYBOOK_HEALTH_LISTEN: '127.0.0.1:0',
     });
@@ -101,8 +101,9 @@ describe.skipIf(pgbouncer === null)('with PgBouncer (Debian’s package pgbounce
     const { url, healthUrl } = JSON.parse(printed) as { url: string; healthUrl: string };
     const schedule = begin(['schedule'], queued);
     const workers = [begin(['worker'], queued), begin(['worker'], queued)];
+    const { path } = await accepted(stage.app.database.db, 'POSTED');
     const post = () =>
-      fetch(`${url}/notify/onboarding/${newNotifySecret()}`, {
+      fetch(`${url}${path}`, {
         method: 'POST',
         body: '{}',
         headers: { 'content-type': 'application/json' },

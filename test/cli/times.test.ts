@@ -1,7 +1,7 @@
 /** Times for people are in the platform's zone, which is named once. `--json` has them in UTC. */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { accepted } from '../plugins/notifications/subjects.ts';
+import { accepted } from '../plugins/submissions/notifications/subjects.ts';
 import { FROM, MERCHANT, NIGHT, openStage, scenario, type Stage } from '../support/stage.ts';
 import { daybook, envOf, type Env } from './daybook.ts';
 

@@ -13,11 +13,13 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import { newNotifySecret } from '../../src/store/notify-path.ts';
-import { keptBodies, KEYS } from '../plugins/notifications/support.ts';
+import { keptBodies, KEYS } from '../plugins/submissions/notifications/support.ts';
 import { freshDatabase, hasEmbedded } from '../support/database.ts';
 
 const RECEIVER = fileURLToPath(new URL('receiver.ts', import.meta.url));
 const SENDERS = 8;
+/** Of the one path that is posted to. */
+const SECRET = newNotifySecret();
 
 interface Receiver {
   readonly url: string;
@@ -26,7 +28,7 @@ interface Receiver {
 
 async function startReceiver(place: string): Promise<Receiver> {
   const key = KEYS[0]!.key.toString('base64');
-  const receiver = spawn(process.execPath, [RECEIVER, place, key], {
+  const receiver = spawn(process.execPath, [RECEIVER, place, key, SECRET], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const [url] = (await once(createInterface(receiver.stdout), 'line')) as [string];
@@ -48,7 +50,7 @@ async function acknowledgedBeforeKill(receiver: Receiver, answers: number): Prom
   const send = async (): Promise<void> => {
     while (killed === undefined) {
       const body = `{"post":${sent++},"padding":"${'p'.repeat(sent % 4_096)}"}`;
-      const response = await fetch(`${receiver.url}/notify/onboarding/${newNotifySecret()}`, {
+      const response = await fetch(`${receiver.url}/notify/onboarding/${SECRET}`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body,

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createSandbox, type Sandbox } from '../../src/plugins/sandbox/server.ts';
 import { merchantWord, monthSubject } from '../../src/store/downloaded.ts';
 import { daybook, startDaybook, type Env } from '../cli/daybook.ts';
-import { KEYS } from '../plugins/notifications/support.ts';
+import { KEYS } from '../plugins/submissions/notifications/support.ts';
 import { scenario, FROM, NIGHT } from '../support/stage.ts';
 import { freshDatabase } from '../support/database.ts';
 

@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { EVERY_ACCOUNT } from '../../src/ledger/account-filter.ts';
-import { prepareRegistration } from '../../src/plugins/beneficiaries/check.ts';
-import { registerBeneficiary } from '../../src/plugins/beneficiaries/register.ts';
-import { statusOfApplication } from '../../src/plugins/onboarding/application-status.ts';
-import { submitApplication } from '../../src/plugins/onboarding/submit.ts';
+import { prepareRegistration } from '../../src/plugins/submissions/registration-check.ts';
+import { registerBeneficiary } from '../../src/plugins/submissions/register.ts';
+import { statusOfApplication } from '../../src/plugins/submissions/application-status.ts';
+import { submitApplication } from '../../src/plugins/submissions/submit.ts';
 import { chosenMerchants } from '../../src/run/chosen-merchants.ts';
 import { EXIT } from '../../src/run/verdict/exit-codes.ts';
 import { openPlatformApp, runDeps, type PlatformApp } from '../../src/run/app.ts';
@@ -17,22 +17,21 @@ import { executeReferenceRun, referenceWork } from '../../src/plugins/reference/
 import { executeRun } from '../../src/run/run.ts';
 import type { ScenarioInput } from '../../src/plugins/sandbox/scenario.ts';
 import { createSandbox, type Sandbox } from '../../src/plugins/sandbox/server.ts';
-import { beneficiarySettings } from '../../src/plugins/beneficiaries/settings.ts';
-import { onboardingSettings } from '../../src/plugins/onboarding/settings.ts';
+import { submissionSettings } from '../../src/plugins/submissions/settings.ts';
 import { loadSettings } from '../../src/settings/load.ts';
-import { applicationById } from '../../src/plugins/onboarding/stored.ts';
-import { listBeneficiaries } from '../../src/plugins/beneficiaries/stored.ts';
+import { applicationById } from '../../src/plugins/submissions/applications.ts';
+import { listBeneficiaries } from '../../src/plugins/submissions/registrations.ts';
 import { referenceCodes } from '../../src/plugins/reference/stored.ts';
 import { merchantTokens } from '../../src/store/merchants.ts';
-import { listNotifications } from '../../src/plugins/notifications/stored.ts';
+import { listNotifications } from '../../src/plugins/submissions/notifications.ts';
 import { newNotifySecret } from '../../src/store/notify-path.ts';
 import { thisHolder } from '../../src/host/process-identity.ts';
 import { listStatements } from '../../src/store/statements/statements.ts';
-import { serve, type Serving } from '../../src/plugins/notifications/serve.ts';
-import { createBeneficiaryClient } from '../../src/plugins/beneficiaries/client.ts';
-import { createApplicationClient } from '../../src/plugins/onboarding/client.ts';
-import { application } from '../plugins/onboarding/applications.ts';
-import { ENTERPRISE } from '../plugins/beneficiaries/files.ts';
+import { serve, type Serving } from '../../src/plugins/submissions/serve.ts';
+import { createBeneficiaryClient } from '../../src/plugins/submissions/registration-client.ts';
+import { createApplicationClient } from '../../src/plugins/submissions/application-client.ts';
+import { application } from '../plugins/submissions/onboarding/applications.ts';
+import { ENTERPRISE } from '../plugins/submissions/beneficiaries/files.ts';
 import { freshDatabaseUrl } from '../support/database.ts';
 import { shortAndLong } from '../support/short-and-long.ts';
 /**
@@ -124,7 +123,7 @@ let orders = 0;
 
 function submit({ app }: Stage, publicUrl: string, file: object = application()) {
   const { platform, secretKeys } = app.settings;
-  const { codeLists } = onboardingSettings.of(app.settings);
+  const { codeLists } = submissionSettings.of(app.settings);
   return submitApplication(
     { file, replaces: null },
     {
@@ -150,7 +149,7 @@ function submit({ app }: Stage, publicUrl: string, file: object = application())
 
 async function register({ app }: Stage, publicUrl: string, file: object = ENTERPRISE) {
   const { filePaths } = app.settings.platform;
-  const { walletMethods, images } = beneficiarySettings.of(app.settings);
+  const { walletMethods, images } = submissionSettings.of(app.settings);
   const { db } = app.database;
   const registration = await prepareRegistration(db, file, {
     walletMethods,

@@ -8,9 +8,9 @@ import { stringify } from 'yaml';
 import type { ScenarioInput } from '../../src/plugins/sandbox/scenario.ts';
 import { createSandbox, type Sandbox } from '../../src/plugins/sandbox/server.ts';
 import { daybook, startDaybook, type Env, type Started } from '../cli/daybook.ts';
-import { ENTERPRISE } from '../plugins/beneficiaries/files.ts';
-import { KEYS } from '../plugins/notifications/support.ts';
-import { application } from '../plugins/onboarding/applications.ts';
+import { ENTERPRISE } from '../plugins/submissions/beneficiaries/files.ts';
+import { KEYS } from '../plugins/submissions/notifications/support.ts';
+import { application } from '../plugins/submissions/onboarding/applications.ts';
 import { FROM, NIGHT, OTHER, scenario } from '../support/stage.ts';
 import { emptyTables, freshDatabase } from '../support/database.ts';
 

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
-import { checkRegistration } from '../../src/plugins/beneficiaries/check.ts';
+import { checkRegistration } from '../../src/plugins/submissions/registration-check.ts';
 import { isDay } from '../../src/ledger/business-day.ts';
-import { checkApplication } from '../../src/plugins/onboarding/check.ts';
-import { CONTEXT } from '../plugins/beneficiaries/cases.ts';
-import { ENTERPRISE } from '../plugins/beneficiaries/files.ts';
-import { application, rules } from '../plugins/onboarding/applications.ts';
+import { checkApplication } from '../../src/plugins/submissions/application-check.ts';
+import { CONTEXT } from '../plugins/submissions/beneficiaries/cases.ts';
+import { ENTERPRISE } from '../plugins/submissions/beneficiaries/files.ts';
+import { application, rules } from '../plugins/submissions/onboarding/applications.ts';
 
 const problemsOf = (checked: object): unknown => ('problems' in checked ? checked.problems : []);
 

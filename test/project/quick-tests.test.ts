@@ -27,7 +27,7 @@ test('the tests of the core are quick, those of a database, a server or a proces
   for (const slow of [
     'test/store/windows.test.ts',
     'test/cli/doctor.test.ts',
-    'test/plugins/notifications/notify.test.ts',
+    'test/plugins/submissions/notifications/notify.test.ts',
   ]) {
     expect(quick).not.toContain(slow);
   }

@@ -6,7 +6,7 @@ import {
   markRefused,
   applicationDetail,
   openPayloads,
-} from '../../src/plugins/onboarding/stored.ts';
+} from '../../src/plugins/submissions/applications.ts';
 import {
   CIPHERTEXT_COLUMNS,
   secretKeysInUse,

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { installQueue, openQueue } from '../../src/plugins/queue/queue.ts';
 import { keepWorking } from '../../src/plugins/queue/worker.ts';
 import { enqueue } from '../../src/plugins/queue/jobs.ts';
-import { processNotifications } from '../../src/plugins/notifications/process.ts';
+import { processNotifications } from '../../src/plugins/submissions/notifications.ts';
 import { deliverDue } from '../../src/plugins/alerts/deliver.ts';
 import { runAlerts } from '../../src/plugins/alerts/run-end.ts';
 import type { Target } from '../../src/plugins/alerts/targets.ts';
@@ -31,9 +31,9 @@ import {
 import { doneBy } from '../../src/store/audit.ts';
 import { prunableRows, pruneRows } from '../../src/store/prune.ts';
 import { openPlatformLimit } from '../../src/store/platform-limit.ts';
-import { accepted, inReview, onboardingResult } from '../plugins/notifications/subjects.ts';
-import { KEYS, NOW, serveOver } from '../plugins/notifications/support.ts';
-import { createInboxWatch } from '../../src/plugins/notifications/watch.ts';
+import { accepted, inReview, onboardingResult } from '../plugins/submissions/notifications/subjects.ts';
+import { KEYS, NOW, serveOver } from '../plugins/submissions/notifications/support.ts';
+import { createLeftWatch } from '../../src/plugins/submissions/serve-command.ts';
 import { FORM_TOKEN, showPages } from '../plugins/pages/support.ts';
 import { MERCHANT, openStage, type Stage } from '../support/stage.ts';
 
@@ -197,18 +197,17 @@ describe('job', () => {
 });
 
 describe('inbox', () => {
-  it('tells of missed nights and attacks, and sees nothing else of a run', async () => {
+  it('tells of missed nights and of results without a key, and sees nothing else of a run', async () => {
     const db = of('inbox');
     const raising = { targets: ['json x'], now: new Date('2026-04-03T00:00:00Z') };
     await checkForMissedRun(db, [MERCHANT.merchantNo], { ...raising, zone: 'UTC', maxAgeMs: 1 });
-    const watch = createInboxWatch(() => 0);
-    for (let post = 0; post < 10; post += 1)
-      watch.onRefusal({ route: '-', status: 200, reason: 'unknown path, beyond what is kept' });
-    await watch.check(troublesOf(db, raising), raising.now);
+    const watch = createLeftWatch();
+    watch.onLeft([{ number: 1, problem: 'no key opens it' }]);
+    await watch.check(troublesOf(db, raising));
     expect(await claimWatchdogCheck(db, 'nights', 1_000)).toBe(true);
     await deliverDue({ db, targets: [], now: () => NOW, onFailed: () => undefined });
     const kinds = (await listAlerts(db, 10)).map(({ kind }) => kind);
-    expect(kinds).toContain('inbox-attack');
+    expect(kinds).toContain('key-problem');
     await forbidden(db, 'SELECT figures FROM task');
     await forbidden(db, 'SELECT * FROM run');
     await forbidden(db, 'SELECT * FROM event');

@@ -314,11 +314,6 @@ export const INBOX_METRICS: readonly StateMetric[] = [
     help: 'Pushed results that a person has to check: contradictions, second tokens, and unreadable posts.',
     samples: ofInbox(({ needsPerson }) => needsPerson),
   },
-  {
-    name: 'daybook_inbox_unknown',
-    help: 'Posts by paths that were never issued, as far as they are kept.',
-    samples: ofInbox(({ unknown }) => unknown),
-  },
 ];
 
 interface Sample {

@@ -6,10 +6,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { parse } from 'yaml';
 import { EVERY_ACCOUNT } from '../../ledger/account-filter.ts';
-import { prepareRegistration } from '../beneficiaries/check.ts';
-import { registerBeneficiary } from '../beneficiaries/register.ts';
+import { prepareRegistration } from '../submissions/registration-check.ts';
+import { registerBeneficiary } from '../submissions/register.ts';
 import { addDays, dayOf } from '../../ledger/business-day.ts';
-import { submitApplication } from '../onboarding/submit.ts';
+import { submitApplication } from '../submissions/submit.ts';
 import { chosenMerchants, oneMerchant } from '../../run/chosen-merchants.ts';
 import { openPlatformApp, runDeps, type PlatformApp } from '../../run/app.ts';
 import { executeReferenceRun, listName, referenceWork } from '../reference/run.ts';
@@ -18,15 +18,15 @@ import { sumOfSync } from '../../sync/sync-report.ts';
 import type { ScenarioInput } from '../sandbox/scenario.ts';
 import type { Sandbox } from '../sandbox/server.ts';
 import type { Settings } from '../../settings/settings.ts';
-import { applicationById } from '../onboarding/stored.ts';
-import { listBeneficiaries } from '../beneficiaries/stored.ts';
-import { listNotifications } from '../notifications/stored.ts';
+import { applicationById } from '../submissions/applications.ts';
+import { listBeneficiaries } from '../submissions/registrations.ts';
+import { listNotifications } from '../submissions/notifications.ts';
 import { packageFile } from '../../host/files.ts';
 import { listStatements } from '../../store/statements/statements.ts';
-import type { Serving } from '../notifications/serve.ts';
-import { registerDeps, registrationRules } from '../beneficiaries/command.ts';
+import type { Serving } from '../submissions/serve.ts';
+import { registerDeps, registrationRules } from '../submissions/beneficiary-command.ts';
 import { print, stopSignal, type GlobalFlags } from '../../cli/context.ts';
-import { submitDeps } from '../onboarding/command.ts';
+import { submitDeps } from '../submissions/onboard-command.ts';
 import { counted } from '../../cli/output/text.ts';
 import { SANDBOX_URL, settingsForDemo } from '../sandbox/demo.ts';
 
@@ -198,7 +198,7 @@ async function withServing<Result>(
   const stopping = new AbortController();
   const signal = AbortSignal.any([stopSignal(), stopping.signal]);
   try {
-    const { serve } = await import('../notifications/serve.ts');
+    const { serve } = await import('../submissions/serve.ts');
     const serving = await serve(app, settings, signal, {
       onRefusal: () => undefined,
       onProcessed: () => undefined,

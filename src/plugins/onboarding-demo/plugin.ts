@@ -3,7 +3,7 @@ import type { Plugin } from '../../plugin.ts';
 export const onboardingDemo: Plugin = {
   name: 'onboarding-demo',
   about: 'the way from an application to a first statement and a beneficiary, against the sandbox',
-  needs: ['reference', 'onboarding', 'beneficiaries', 'notifications', 'sandbox'],
+  needs: ['reference', 'submissions', 'sandbox'],
   commands: [
     {
       usage: 'demo-onboarding [options]',

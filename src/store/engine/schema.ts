@@ -1675,10 +1675,6 @@ export interface MonthPreparation {
 
 export interface Notification {
   /**
-   * Size of the ciphertext in bytes.
-   */
-  body_bytes: Generated<number>;
-  /**
    * The body, encrypted. Null once it was forgotten.
    */
   body_ciphertext: string | null;
@@ -1711,7 +1707,7 @@ export interface Notification {
    */
   number: Generated<number>;
   /**
-   * Its outcome: applied, duplicate, unknown, contradiction, second-token, malformed; waiting while our own request has no reply stored. Null: not processed yet.
+   * Its outcome: applied, duplicate, unknown (its path belongs to nothing any more), contradiction, second-token, malformed; waiting while our own request has no reply stored. Null: not processed yet.
    */
   outcome: string | null;
   /**

@@ -289,25 +289,3 @@ describe('a night that cannot begin', () => {
     expect(mailbox.mails).toHaveLength(1);
   }, 120_000);
 });
-
-test('strangers who post to paths that nobody was given are told as one attack', async () => {
-  const serve = startDaybook(['serve', '--json'], {
-    ...env,
-    DAYBOOK_SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
-    DAYBOOK_LISTEN: '127.0.0.1:0',
-  });
-  let reported = '';
-  serve.child.stdout!.on('data', (text: string) => (reported += text));
-  await vi.waitFor(() => expect(reported).toContain('"url"'), { timeout: 30_000 });
-  const { url } = JSON.parse(reported) as { url: string };
-  for (let post = 0; post < 150; post += 1) {
-    const secret = randomBytes(32).toString('base64url').slice(0, 43);
-    await fetch(`${url}/notify/onboarding/${secret}`, { method: 'POST', body: '{}' });
-  }
-  await vi.waitFor(() => expect(kinds()).toEqual(['inbox-attack']), { timeout: 90_000 });
-  expect(hook.documents()[0]).toMatchObject({
-    text: expect.stringMatching(/^\d+ posts to unknown paths, beyond the number that is stored\.$/),
-  });
-  serve.child.kill('SIGTERM');
-  await serve.ended;
-}, 150_000);

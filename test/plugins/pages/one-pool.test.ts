@@ -1,5 +1,4 @@
 /** The connections of a process: DATABASE_POOL_SIZE at most, of which slow work takes none from what must not wait. */
-import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
@@ -7,7 +6,8 @@ import { withHealthPort } from '../../../src/cli/observed.ts';
 import { processMetrics } from '../../../src/plugins/observe/metrics.ts';
 import { openDatabase } from '../../../src/store/engine/connection.ts';
 import type { Db } from '../../../src/store/engine/database.ts';
-import { newNotifySecret } from '../../../src/store/notify-path.ts';
+import { accepted } from '../submissions/notifications/subjects.ts';
+import { KEYS } from '../submissions/notifications/support.ts';
 import { envOf, startDaybook } from '../../cli/daybook.ts';
 import { openStage, type Stage } from '../../support/stage.ts';
 
@@ -58,12 +58,13 @@ async function whileLocked(table: 'account_day', work: () => Promise<void>): Pro
 }
 
 test('serve keeps to its pool: pages and a scrape that hang hold up no post and no health check', async () => {
+  const { path } = await accepted(db(), 'POSTED');
   await Promise.all([sql`SELECT 1`.execute(db()), sql`SELECT pg_sleep(0.05)`.execute(db())]);
   await learnOwnPids();
   const serving = startDaybook(['serve', '--json'], {
     ...envOf(stage),
     DATABASE_POOL_SIZE: '7',
-    DAYBOOK_SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+    DAYBOOK_SECRET_KEYS: `k1:${KEYS[0]!.key.toString('base64')}`,
     DAYBOOK_LISTEN: '127.0.0.1:0',
     DAYBOOK_HEALTH_LISTEN: '127.0.0.1:0',
     DAYBOOK_PAGES_LISTEN: '127.0.0.1:0',
@@ -83,7 +84,7 @@ test('serve keeps to its pool: pages and a scrape that hang hold up no post and 
     return response.status;
   };
   const post = () =>
-    fetch(`${url!}/notify/onboarding/${newNotifySecret()}`, {
+    fetch(`${url!}${path}`, {
       method: 'POST',
       body: '{}',
       headers: { 'content-type': 'application/json' },

@@ -6,8 +6,8 @@ import { shownPages } from '../../../src/plugins/pages/shown.ts';
 import { everybody } from './support.ts';
 import type { ListenAddress } from '../../../src/settings/values/addresses.ts';
 import type { WebEvent } from '../../../src/web/server.ts';
-import { serve } from '../../../src/plugins/notifications/serve.ts';
-import { KEYS, NOW } from '../notifications/support.ts';
+import { serve } from '../../../src/plugins/submissions/serve.ts';
+import { KEYS, NOW } from '../submissions/notifications/support.ts';
 import { daybook } from '../../cli/daybook.ts';
 import { openStage, type Stage } from '../../support/stage.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { createBeneficiaryClient } from '../../../src/plugins/beneficiaries/client.ts';
-import { createApplicationClient } from '../../../src/plugins/onboarding/client.ts';
+import { createBeneficiaryClient } from '../../../src/plugins/submissions/registration-client.ts';
+import { createApplicationClient } from '../../../src/plugins/submissions/application-client.ts';
 import { createReferenceReader } from '../../../src/plugins/reference/client.ts';
 import type { ScenarioInput } from '../../../src/plugins/sandbox/scenario.ts';
 import { rejection, transportTo } from '../../platform/stranger.ts';
