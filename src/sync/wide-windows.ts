@@ -5,7 +5,7 @@
  * certified and stored by itself. So a wide window proves as much as its planned windows one by one.
  */
 import type { Window, BusinessDay } from '../ledger/entry.ts';
-import { lengthMs, overlaps } from '../ledger/window.ts';
+import { isWithin, lengthMs, overlaps } from '../ledger/window.ts';
 import type { SeenWindow } from '../store/certificates.ts';
 import type { Asked } from './certificate.ts';
 import { offsetMinutesOf } from './time-zone-proof.ts';
@@ -123,9 +123,6 @@ const spanOf = (planned: readonly Window[]): Window => ({
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 export const isIn = ({ beginMs, endMs }: Window, ms: number): boolean => ms >= beginMs && ms <= endMs;
-
-export const isWithin = (inner: Window, outer: Window): boolean =>
-  inner.beginMs >= outer.beginMs && inner.endMs <= outer.endMs;
 
 const sum = (figures: readonly number[]): number => figures.reduce((total, figure) => total + figure, 0);
 

@@ -1,10 +1,8 @@
 /** Reads what is published and proven of a merchant's days, for many days in one statement; for a night with what is due and its entries. */
-import { IS_SILENT } from '../silent-accounts.ts';
 import { sql, type RawBuilder } from 'kysely';
 import { dayWindow } from '../../ledger/business-day.ts';
 import type { BusinessDay, Window, LedgerEntry } from '../../ledger/entry.ts';
-import { EVERY_CURRENCY } from '../account-filter.ts';
-import { provenSpans, type ReadSpan, type Span } from '../certificates.ts';
+import { provenAmong, type CertificateRow } from '../certificates.ts';
 import { arrayLiteral, type Db, rowsOf, type ValueOrSql } from '../engine/database.ts';
 import { ASKED_MERCHANT, sharedRead } from '../engine/shared-statement.ts';
 import { ENTRY } from '../entries.ts';
@@ -13,7 +11,6 @@ import {
   rowFrom,
   statementJson,
   SUMMARY_COLUMNS,
-  type CertificateRow,
   type StatementRow,
   type SummaryRow,
 } from './statements.ts';
@@ -74,8 +71,8 @@ interface PastRow {
   readonly stored: StoredRow | null;
   readonly stored_signature: StoredRow | null;
   readonly last_in_chain: ChainedManifest | null;
-  readonly readings: (ReadSpan & CertificateRow)[] | null;
-  readonly absent: (Span & { readonly currency: string })[] | null;
+  readonly readings: CertificateRow[] | null;
+  readonly doubts: (Window & { readonly currency: string })[] | null;
   readonly unreadable: UnreadableCount[] | null;
 }
 
@@ -132,14 +129,11 @@ function pastOfPart(merchantNo: ValueOrSql): RawBuilder<PastRow> {
       ${storedOf(merchantNo, '/manifest.json')} AS stored,
       ${storedOf(merchantNo, '/manifest.json.minisig')} AS stored_signature,
       ${lastInChain(merchantNo)} AS last_in_chain,
-      (SELECT jsonb_agg(to_jsonb(w) ORDER BY begin_ms, end_ms, currency) FROM sync_window w
-       WHERE merchant_no = ${merchantNo} AND begin_ms <= part.end_ms AND end_ms >= part.begin_ms) AS readings,
-      (SELECT jsonb_agg(DISTINCT jsonb_build_object('currency', currency, 'begin_ms', begin_ms, 'end_ms', end_ms))
-       FROM (
-         SELECT currency, begin_ms, end_ms FROM absent_entry WHERE merchant_no = ${merchantNo}
-         UNION ALL SELECT currency, begin_ms, end_ms FROM silent_account WHERE merchant_no = ${merchantNo} AND ${IS_SILENT}
-       ) AS open
-       WHERE begin_ms <= part.end_ms AND end_ms >= part.begin_ms) AS absent,
+      (SELECT jsonb_agg(to_jsonb(w)) FROM certificate w
+       WHERE ${ofDay(merchantNo)} AND read_at IS NOT NULL AND problem IS NULL) AS readings,
+      (SELECT jsonb_agg(DISTINCT jsonb_build_object('currency', currency, 'beginMs', begin_ms, 'endMs', end_ms))
+       FROM account_doubt
+       WHERE merchant_no = ${merchantNo} AND begin_ms <= part.end_ms AND end_ms >= part.begin_ms) AS doubts,
       (SELECT jsonb_agg(jsonb_build_object(
          'currency', q.currency, 'count', occurrences, 'isOpen', acknowledged_at IS NULL))
        FROM quarantined_entry q
@@ -172,7 +166,8 @@ function pastsByDay(
 }
 
 function pastOfDay(row: PastRow, window: Window): PastOfDay {
-  const readings = row.readings ?? [];
+  const certificates = (row.readings ?? []).map((one) => ({ ...one, read_at: new Date(one.read_at) }));
+  const complete = certificates.map(({ begin_ms: beginMs, through_ms: endMs }) => ({ beginMs, endMs }));
   const previous = (row.previous ?? []).map(rowFrom);
   return {
     day: row.day,
@@ -184,16 +179,8 @@ function pastOfDay(row: PastRow, window: Window): PastOfDay {
     lastInChain: row.last_in_chain,
     previous: new Map(previous.map((statement) => [statement.currency, statement])),
     later: new Map(Object.entries(row.later ?? {})),
-    certificates: readings
-      .filter(({ certified_at }) => (certified_at as Date | null) !== null)
-      .map((reading) => ({ ...reading, certified_at: new Date(reading.certified_at) })),
-    proven: (currency) =>
-      provenSpans(
-        readings.filter((reading) => [EVERY_CURRENCY, currency].includes(reading.currency)),
-        (row.absent ?? []).filter((one) => one.currency === currency),
-        window,
-        currency,
-      ),
+    certificates,
+    proven: (currency) => provenAmong(complete, row.doubts ?? [], window, currency),
     unreadable: (currency) => countIn(row.unreadable, currency),
     unreadableOpen: (currency) =>
       countIn(

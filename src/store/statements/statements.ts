@@ -5,7 +5,7 @@ import type { Account, BusinessDay, Window } from '../../ledger/entry.ts';
 import { ofCurrencies, ofMerchants, sayingOf } from '../account-filter.ts';
 import { ofDays, type DayFilter, type FigureColumns } from '../account-days.ts';
 import { type Db, rowsOf, type ValueOrSql } from '../engine/database.ts';
-import type { Statement, SyncWindow } from '../engine/schema.ts';
+import type { Statement } from '../engine/schema.ts';
 
 export type StatementRow = Selectable<Statement>;
 
@@ -19,19 +19,6 @@ export interface SummaryRow extends Pick<
 }
 
 export const SUMMARY_COLUMNS = sql`merchant_no, day, revision, sha256, object_key, published_at, content`;
-
-const CERTIFICATE_COLUMNS = [
-  'begin_ms',
-  'end_ms',
-  'currency',
-  'total',
-  'distinct_count',
-  'quarantined_count',
-] as const;
-
-export type CertificateRow = Pick<Selectable<SyncWindow>, (typeof CERTIFICATE_COLUMNS)[number]> & {
-  readonly certified_at: Date;
-};
 
 /** A statement's row as JSON, of the table under this alias: amounts as text, as JSON numbers would lose digits. */
 export const statementJson = (alias: string): RawBuilder<unknown> =>
@@ -173,40 +160,6 @@ export const listStatements = (
 export const summariesOfDay = (db: Db, merchantNo: string, day: BusinessDay) => rowsOf(db)<SummaryRow>`
     SELECT ${SUMMARY_COLUMNS} FROM artifact
     WHERE merchant_no = ${merchantNo} AND day = ${day} AND kind = 'summary' ORDER BY revision`;
-
-export const certificatesOf = (
-  db: Db,
-  merchantNo: string,
-  window: Window,
-  currency: string | null = null,
-): Promise<CertificateRow[]> => certificates(db, merchantNo, window, currency).execute();
-
-/** The first of them, and how many there are: a day of very many entries is read in hundreds of parts. */
-export async function firstCertificates(
-  db: Db,
-  { merchantNo, currency }: Account,
-  window: Window,
-  limit: number,
-): Promise<{ readonly certificates: readonly CertificateRow[]; readonly inAll: number }> {
-  const rows = await certificates(db, merchantNo, window, currency)
-    .select(sql<number>`count(*) OVER ()`.as('in_all'))
-    .limit(limit)
-    .execute();
-  return { certificates: rows, inAll: rows[0]?.in_all ?? 0 };
-}
-
-const certificates = (db: Db, merchantNo: string, window: Window, currency: string | null) =>
-  db
-    .selectFrom('sync_window')
-    .select([...CERTIFICATE_COLUMNS, sql<Date>`certified_at`.as('certified_at')])
-    .where('merchant_no', '=', merchantNo)
-    .where('begin_ms', '<=', window.endMs)
-    .where('end_ms', '>=', window.beginMs)
-    .where('certified_at', 'is not', null)
-    .where(sayingOf(currency))
-    .orderBy('begin_ms')
-    .orderBy('end_ms')
-    .orderBy('currency');
 
 /** A file without rows is the same whatever the balance, so amounts are compared as well. */
 const CONTENT = [
