@@ -74,8 +74,7 @@ CREATE TABLE lease (
   epoch bigint NOT NULL, -- Grows with every holder. A write of an earlier holder is refused by it.
   holder text NOT NULL, -- The process that holds it, or held it last, as host:pid:boot.
   acquired_at timestamptz NOT NULL, -- When the holder took it, by the database's clock.
-  expires_at timestamptz, -- Until when it holds unless it is renewed, by the database's clock. Null once it was released.
-  void_through bigint NOT NULL DEFAULT 0 -- Writes of a single statement that the holder numbered up to this are refused: they were made again.
+  expires_at timestamptz -- Until when it holds unless it is renewed, by the database's clock. Null once it was released.
 );
 
 -- A program that did not see a migration, such as a worker that runs on, may neither begin a run nor take a lease. Its connections are named

@@ -10,7 +10,7 @@ import { TimeZoneWrong } from '../sync/time-zone-proof.ts';
 import type { StatementFormat } from '../statements/formats/format.ts';
 import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import type { SigningKey } from '../ledger/signature.ts';
-import type { LeaseAsker, Lease } from '../store/engine/lease.ts';
+import type { Lease } from '../store/engine/lease.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { createZoneGate, type ZoneGate } from '../sync/zone-gate.ts';
 import type { SyncProgress } from '../sync/sync.ts';
@@ -28,8 +28,6 @@ import type { OnWaiting } from '../platform/waits.ts';
 /** Everything a run uses. The caller opens it and closes it. */
 export interface RunDeps {
   readonly db: Kysely<DB>;
-  /** If left out, each question is sent alone. */
-  readonly asksLease?: LeaseAsker;
   readonly reader: LedgerReader;
   readonly objects: ObjectStore;
   readonly currencies: Currencies;

@@ -18,8 +18,6 @@ import type { Settings, SettingsWithoutPlatform } from '../settings/settings.ts'
 import { publishedFormats } from '../statements/formats/all.ts';
 import { openDatabase } from '../store/engine/connection.ts';
 import type { OnWaiting } from '../platform/waits.ts';
-import { createLeaseAsker, type LeaseAsker } from '../store/engine/lease.ts';
-import { onWaitingForAnswer } from '../store/engine/shared-statement.ts';
 import type { Database } from '../store/engine/database.ts';
 import { assertSecretKeys } from '../store/secrets/key-check.ts';
 import { assertMigrated, migrate } from '../store/engine/migrations.ts';
@@ -35,7 +33,6 @@ export interface App {
   readonly currencies: Currencies;
   readonly now: () => Date;
   /** Asks whether leases of this process are still held. */
-  readonly asksLease: LeaseAsker;
   readonly close: () => Promise<void>;
 }
 
@@ -90,7 +87,6 @@ export async function openApp(settings: SettingsWithoutPlatform, options: AppOpt
       objects: await openObjectStore({ ...settings, env: options.env }),
       currencies: createCurrencies(settings.currencies),
       now: options.now ?? clockOf(settings),
-      asksLease: createLeaseAsker(database.db),
       close: database.close,
     };
   } catch (error) {
@@ -144,7 +140,6 @@ async function withPlatformOf(app: App, settings: Settings, options: AppOptions)
   const onProblem = options.onAlertProblem ?? (() => undefined);
   const alerts = (await alertsOf(settings))?.ofRuns(settings, { now: app.now, onProblem });
   const waits = createMerchantWaits();
-  onWaitingForAnswer(db, waits.tell);
   const platform = openPlatform(settings, {
     ...{ ...options, onWaiting: waits.tell },
     // No one else has the embedded database open.
@@ -174,11 +169,11 @@ export function runDeps(
   signal: AbortSignal,
   onProgress: (progress: Progress) => void = () => undefined,
 ): RunDeps {
-  const { asksLease, reader, objects, currencies, waits, onWaiting, now, settings } = app;
+  const { reader, objects, currencies, waits, onWaiting, now, settings } = app;
   const { merchantsAtOnce, resweepDays, resweepDaysMax, clockToleranceS, checks, signingKey } = settings;
   return {
     db: app.database.db,
-    ...{ asksLease, reader, objects, currencies, waits, onWaiting, now, signal, onProgress },
+    ...{ reader, objects, currencies, waits, onWaiting, now, signal, onProgress },
     holder: thisHolder(),
     ...{ merchantsAtOnce, resweepDays, resweepDaysMax, clockToleranceS, checks, signingKey },
     zone: settings.platform.timeZone,

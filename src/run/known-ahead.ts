@@ -1,7 +1,4 @@
-/**
- * What is known of merchants before the work on them begins, asked for many of them at once. Most merchants have none of
- * it, and their work then needs no further question.
- */
+/** What is known of a merchant before the work on it begins. Most merchants have none of it, and need no further question. */
 import type { Kysely } from 'kysely';
 import { addDays, dayOf, dayWindow } from '../ledger/business-day.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
@@ -12,11 +9,9 @@ import { merchantsWithUnreadable } from '../store/quarantine.ts';
 import { merchantsWithSilent } from '../store/silent-accounts.ts';
 import { merchantsToCompare } from '../store/notices.ts';
 import { historicalComparisons, type HistoricalComparison } from '../store/historical-days.ts';
-import { askInParts } from '../store/account-filter.ts';
 import { isPlatformError, PlatformRejected, PlatformUnreachable } from '../platform/errors.ts';
 import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import { markJoined, notJoined } from '../store/merchants.ts';
-import type { DayRange } from './range.ts';
 
 const DAYS_BACK = 7;
 
@@ -35,40 +30,22 @@ export interface KnownAhead {
   readonly olderDays: HistoricalComparison | null;
 }
 
-/** By merchant; six statements for some hundred merchants. */
+/** Asked when the merchant's turn comes. */
 export async function knownAhead(
   db: Kysely<DB>,
-  merchants: readonly string[],
+  merchantNo: string,
   today: BusinessDay,
-): Promise<ReadonlyMap<string, KnownAhead>> {
+): Promise<KnownAhead> {
+  const own = [merchantNo];
   const days = { from: addDays(today, -DAYS_BACK), to: addDays(today, -1) };
-  return new Map(await askInParts(merchants, (some) => askOf(db, some, days)));
-}
-
-async function askOf(
-  db: Kysely<DB>,
-  merchants: readonly string[],
-  days: DayRange,
-): Promise<[string, KnownAhead][]> {
-  const [broken, unreadable, busiest, olderDays, toCompare, silent] = await Promise.all([
-    merchantsWithBreaks(db, merchants).then((found) => new Set(found)),
-    merchantsWithUnreadable(db, merchants),
-    entriesOfBusiestDays(db, merchants, days),
-    historicalComparisons(db, merchants),
-    merchantsToCompare(db, merchants),
-    merchantsWithSilent(db, merchants),
-  ]);
-  return merchants.map((merchantNo) => [
-    merchantNo,
-    {
-      hasBreaks: broken.has(merchantNo),
-      hasUnreadable: unreadable.has(merchantNo),
-      busiestDay: busiest.get(merchantNo) ?? 0,
-      isToCompare: toCompare.has(merchantNo),
-      hasSilent: silent.has(merchantNo),
-      olderDays: olderDays.get(merchantNo) ?? null,
-    },
-  ]);
+  return {
+    hasBreaks: (await merchantsWithBreaks(db, own)).length > 0,
+    hasUnreadable: (await merchantsWithUnreadable(db, own)).size > 0,
+    busiestDay: (await entriesOfBusiestDays(db, own, days)).get(merchantNo) ?? 0,
+    isToCompare: (await merchantsToCompare(db, own)).has(merchantNo),
+    hasSilent: (await merchantsWithSilent(db, own)).size > 0,
+    olderDays: (await historicalComparisons(db, own)).get(merchantNo) ?? null,
+  };
 }
 
 export interface NotJoined {
@@ -81,22 +58,22 @@ export interface NotJoined {
 /** Makes sure that a merchant is in the nightly job. Null once it has joined, just now or earlier. */
 export type Joining = (merchant: MerchantAccess) => Promise<NotJoined | null>;
 
-/** Tries one call for each merchant that is known and has not joined: it asks for one page of yesterday's ledger. */
-export async function createJoining(
-  merchants: readonly MerchantAccess[],
-  deps: Readonly<{
-    db: Kysely<DB>;
-    reader: LedgerReader;
-    zone: string;
-    now: () => Date;
-    signal: AbortSignal;
-  }>,
-): Promise<Joining> {
-  const { db, reader, zone, now, signal } = deps;
-  const merchantNos = merchants.map(({ merchantNo }) => merchantNo);
-  const known = await notJoined(db, merchantNos);
+/** Tries one call for a merchant that is known and has not joined: it asks for one page of yesterday's ledger. */
+export function createJoining({
+  db,
+  reader,
+  zone,
+  now,
+  signal,
+}: Readonly<{
+  db: Kysely<DB>;
+  reader: LedgerReader;
+  zone: string;
+  now: () => Date;
+  signal: AbortSignal;
+}>): Joining {
   return async (merchant) => {
-    if (!known.has(merchant.merchantNo)) return null;
+    if (!(await notJoined(db, [merchant.merchantNo])).has(merchant.merchantNo)) return null;
     const window = dayWindow(addDays(dayOf(now().getTime(), zone), -1), zone);
     try {
       await reader.page({ merchant, window, pageNum: 1 }, signal);

@@ -124,9 +124,8 @@ export async function workOnAll(
   const { request, deps } = run;
   const { trace, onMerchant } = deps.observer ?? UNOBSERVED;
   const storeTrouble: StoreTrouble = { error: null };
-  const join = await createJoining(request.merchants, deps);
+  const join = createJoining(deps);
   const numbers = request.merchants.map(({ merchantNo }) => merchantNo);
-  const known = await knownAhead(deps.db, numbers, dayOf(deps.now().getTime(), deps.zone));
   const merchants = request.merchants.length;
   let merchantsDone = 0;
   deps.onProgress({ stage: 'merchants', merchantsDone, merchants });
@@ -140,7 +139,8 @@ export async function workOnAll(
       outcomes.set(merchantNo, outcome);
       const lease = held.leaseOf(merchantNo);
       const ownSignal = AbortSignal.any([runSignal, held.lossOf(merchantNo)]);
-      const facts = { days: ranges.get(merchantNo)!, known: known.get(merchantNo)! };
+      const known = await knownAhead(deps.db, merchantNo, dayOf(deps.now().getTime(), deps.zone));
+      const facts = { days: ranges.get(merchantNo)!, known };
       const own = { merchant, merchantNo, ...facts, lease, join };
       const { objects, onWaiting } = deps;
       const ownObjects = onWaiting ? tellingStore(objects, merchantNo, onWaiting) : objects;

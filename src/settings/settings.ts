@@ -41,8 +41,6 @@ export interface Settings
   readonly databaseUrl: string | null;
   /** How many connections a process opens at most for its work. The embedded database has one. */
   readonly connectionsMax: number;
-  /** Set by the process itself (`DatabaseSettings`). */
-  readonly plansOnce?: boolean;
   /** `file://` or `s3://`. */
   readonly statementsUrl: string;
   /** Null means path style if an endpoint is set. */

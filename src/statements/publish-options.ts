@@ -2,7 +2,7 @@
 import type { Account, BusinessDay } from '../ledger/entry.ts';
 import type { LatenessMeasured } from '../ledger/lateness.ts';
 import type { Fence, ObjectStore } from '../objects/object-store.ts';
-import { askLease, type Lease, type LeaseAsker } from '../store/engine/lease.ts';
+import { askLease, type Lease } from '../store/engine/lease.ts';
 import type { DayContentOptions } from './day-content.ts';
 import type { StatementFormat } from './formats/format.ts';
 import type { SigningKey } from '../ledger/signature.ts';
@@ -28,8 +28,6 @@ export interface ForeignManifest {
 
 export interface PublishDayOptions extends DayContentOptions, SigningOptions {
   readonly lease: Lease;
-  /** Who asks whether the lease is held, for many leases and writes at once. If left out, each question is sent alone. */
-  readonly asksLease?: LeaseAsker;
   readonly objects: ObjectStore;
   /** Takes what is to be recorded as done by the caller. If left out, it is recorded at once. */
   readonly publishedNow?: PublishedNow;
@@ -51,13 +49,9 @@ export interface PublishDayOptions extends DayContentOptions, SigningOptions {
 }
 
 /** Asks the database whether this run still holds the lease. */
-export const leaseFence = ({
-  db,
-  lease,
-  asksLease = (one) => askLease(db, one),
-}: Pick<PublishDayOptions, 'db' | 'lease' | 'asksLease'>): Fence => ({
+export const leaseFence = ({ db, lease }: Pick<PublishDayOptions, 'db' | 'lease'>): Fence => ({
   epoch: lease.epoch,
-  assertHeld: () => asksLease(lease),
+  assertHeld: () => askLease(db, lease),
 });
 
 /**

@@ -33,7 +33,6 @@ import type { PublishDayOptions } from './publish-options.ts';
 import type { AccountFilter } from '../ledger/account-filter.ts';
 import { daysFromTo } from '../ledger/business-day.ts';
 import { type DayFilter, markChangedDays } from '../store/account-days.ts';
-import { createLeaseAsker } from '../store/engine/lease.ts';
 
 /** What was done so far. */
 interface Progress {
@@ -195,8 +194,7 @@ export interface PublishReport {
  * `ObjectStoreUnreachable`, `LeaseLost`, `StoreUnreachable`, or the signal's reason. What was published before that
  * stays as it is.
  */
-export async function publishDays(given: PublishOptions): Promise<PublishReport> {
-  const options = { ...given, asksLease: given.asksLease ?? createLeaseAsker(given.db) };
+export async function publishDays(options: PublishOptions): Promise<PublishReport> {
   const { db, signal, zone } = options;
   const filter: DayFilter = { ...options.accounts, fromDay: options.fromDay, toDay: options.toDay };
   const { known, ...first } = await firstDue(filter, options);

@@ -1,18 +1,10 @@
 /** Queries on the days before those a night reads: which differ from the platform's records, and how far that is known. */
 import { sql, type RawBuilder } from 'kysely';
 import type { BusinessDay, LedgerEntry, UnreadableEntry, Window } from '../ledger/entry.ts';
-import { arrayLiteral, type Db, type Trx, rowsOf } from './engine/database.ts';
-import {
-  ASKED_MERCHANT,
-  byPlace,
-  merchantRows,
-  shared,
-  sharedRead,
-  type Columns,
-} from './engine/shared-statement.ts';
+import { arrayLiteral, type Db, rowOf, rowsOf, type Trx, type ValueOrSql } from './engine/database.ts';
 import { EVERY_CURRENCY, ofMerchants } from './account-filter.ts';
-import { ENTRY_LINE, heldCurrencies } from './entries.ts';
-import { alternates, sentRowsOfEach } from './store-entries.ts';
+import { ENTRY_LINE, heldCurrencies, heldCurrenciesOf } from './entries.ts';
+import { alternates, sentRows } from './store-entries.ts';
 import { figuredCurrencies } from './account-days.ts';
 
 /**
@@ -20,37 +12,35 @@ import { figuredCurrencies } from './account-days.ts';
  * day of the stored entry. An entry also differs if it is not stored, if it is stored as vanished, or if it cannot be
  * read any more.
  */
-export const differingDays = shared<DaysAsked, BusinessDay[]>(async (db, asks) => {
-  const entries = asks.map((one) => one.entries);
-  const named = asks.map(({ unreadable }) => unreadable.flatMap(({ batchNo }) => batchNo ?? []));
-  const rows = await rowsOf(db)<{ nth: number; day: BusinessDay }>`
-    WITH asked AS MATERIALIZED (SELECT * FROM ${merchantRows(asks)}),
-    found AS MATERIALIZED (
-      SELECT asked.nth, sent.booked_at::date AS shown_on, held.booked_at::date AS stored_on
-      FROM ${sentRowsOfEach(entries)} JOIN asked USING (nth) LEFT JOIN LATERAL (
-        SELECT * FROM ledger_entry e
-        WHERE e.merchant_no = asked.merchant_no AND e.batch_no = sent.batch_no OFFSET 0
+export async function differingDays(
+  db: Db,
+  { merchantNo, entries, unreadable }: DaysAsked,
+): Promise<BusinessDay[]> {
+  const named = unreadable.flatMap(({ batchNo }) => batchNo ?? []);
+  const rows = await rowsOf(db)<{ day: BusinessDay }>`
+    WITH found AS MATERIALIZED (
+      SELECT sent.booked_at::date AS shown_on, held.booked_at::date AS stored_on
+      FROM ${sentRows(entries)} LEFT JOIN LATERAL (
+        SELECT * FROM ledger_entry e WHERE e.merchant_no = ${merchantNo} AND e.batch_no = sent.batch_no OFFSET 0
       ) AS held ON true
       WHERE held.batch_no IS NULL OR held.vanished_at IS NOT NULL
         OR ((held.currency, held.transaction_type, held.credit, held.debit, held.balance, held.booked_at)
           IS DISTINCT FROM (sent.currency, sent.transaction_type, sent.credit, sent.debit, sent.balance,
-            sent.booked_at) AND NOT (${alternates(ASKED_MERCHANT)}))
+            sent.booked_at) AND NOT (${alternates(merchantNo)}))
     )
-    SELECT nth::int AS nth, shown_on AS day FROM found
-    UNION SELECT nth::int, stored_on FROM found WHERE stored_on IS NOT NULL
-    UNION SELECT nth::int, own.day FROM unnest(
-        ${arrayLiteral(named.flat())}::text[], ${arrayLiteral(named.flatMap((own, at) => own.map(() => at + 1)))}::int[]
-      ) AS sent (batch_no, nth) JOIN asked USING (nth) CROSS JOIN LATERAL (
+    SELECT shown_on AS day FROM found
+    UNION SELECT stored_on FROM found WHERE stored_on IS NOT NULL
+    UNION SELECT own.day FROM unnest(${arrayLiteral(named)}::text[]) AS sent (batch_no) CROSS JOIN LATERAL (
         SELECT e.booked_at::date AS day FROM ledger_entry e
-        WHERE e.merchant_no = asked.merchant_no AND e.batch_no = sent.batch_no OFFSET 0
+        WHERE e.merchant_no = ${merchantNo} AND e.batch_no = sent.batch_no OFFSET 0
       ) AS own
       WHERE NOT EXISTS (
         SELECT FROM quarantined_entry q
-        WHERE q.merchant_no = asked.merchant_no AND q.batch_no = sent.batch_no AND q.released_at IS NULL
+        WHERE q.merchant_no = ${merchantNo} AND q.batch_no = sent.batch_no AND q.released_at IS NULL
       )
     ORDER BY day`;
-  return byPlace(asks, rows).map((own) => own.map(({ day }) => day));
-});
+  return rows.map(({ day }) => day);
+}
 
 interface DaysAsked {
   readonly merchantNo: string;
@@ -80,48 +70,26 @@ export async function firstSeenSince(
   return rows.map((row) => row.batch_no);
 }
 
-interface InWindow extends Window {
-  readonly merchantNo: string;
-}
-
-const IN_WINDOW: Columns<InWindow> = {
-  begin_ms: ['bigint', ({ beginMs }) => beginMs],
-  end_ms: ['bigint', ({ endMs }) => endMs],
-};
-
 export interface StoredEntry extends Pick<LedgerEntry, 'batchNo' | 'bookedMs'> {
   /** All of it, as `lineOf` spells an entry. */
   readonly line: string;
 }
 
-const readStored = sharedRead<
-  InWindow & { readonly rowsMax: number | null },
-  { readonly rows: readonly (readonly [string, number, string])[] | null }
->(
-  { ...IN_WINDOW, rows_max: ['bigint', ({ rowsMax }) => rowsMax] },
-  sql`
-    SELECT json_agg(json_build_array(batch_no, booked_ms, line) ORDER BY booked_ms, batch_no) AS rows FROM (
-      WITH RECURSIVE held (currency) AS (${heldCurrencies(ASKED_MERCHANT)})
-      SELECT here.* FROM held CROSS JOIN LATERAL (
-        SELECT batch_no, booked_ms, ${ENTRY_LINE} AS line FROM ledger_entry e
-        WHERE e.merchant_no = ${ASKED_MERCHANT} AND e.currency = held.currency AND e.vanished_at IS NULL
-          AND e.booked_ms BETWEEN asked.begin_ms AND asked.end_ms
-        ORDER BY e.booked_ms, e.batch_no LIMIT asked.rows_max
-      ) AS here
-      WHERE held.currency IS NOT NULL ORDER BY here.booked_ms, here.batch_no LIMIT asked.rows_max
-    ) AS own`,
-);
-
 /** The entries stored in a window, in time order; the first `rowsMax` of them unless that is null. */
-export const storedIn = async (
+export const storedIn = (
   db: Db,
   merchantNo: string,
-  window: Window,
+  { beginMs, endMs }: Window,
   rowsMax: number | null = null,
-): Promise<StoredEntry[]> => {
-  const [found] = await readStored(db, { ...window, merchantNo, rowsMax });
-  return (found!.rows ?? []).map(([batchNo, bookedMs, line]) => ({ batchNo, bookedMs, line }));
-};
+) => rowsOf(db)<StoredEntry>`
+  WITH RECURSIVE held (currency) AS (${heldCurrencies(merchantNo)})
+  SELECT here.* FROM held CROSS JOIN LATERAL (
+    SELECT batch_no AS "batchNo", booked_ms AS "bookedMs", ${ENTRY_LINE} AS line FROM ledger_entry e
+    WHERE e.merchant_no = ${merchantNo} AND e.currency = held.currency AND e.vanished_at IS NULL
+      AND e.booked_ms BETWEEN ${beginMs} AND ${endMs}
+    ORDER BY e.booked_ms, e.batch_no LIMIT ${rowsMax}::bigint
+  ) AS here
+  WHERE held.currency IS NOT NULL ORDER BY here."bookedMs", here."batchNo" LIMIT ${rowsMax}::bigint`;
 
 export interface OlderDaysRound {
   readonly read: number;
@@ -212,11 +180,11 @@ export interface Days {
  * Number of unreadable entries with batchNo that the platform still sends. One that was readable before is still
  * stored as an entry and is counted there.
  */
-const NAMED_UNREADABLE = sql`(
+const namedUnreadable = (merchantNo: string, { beginMs, endMs }: Window): RawBuilder<number> => sql`(
   SELECT count(*) FROM (
     SELECT DISTINCT q.batch_no FROM quarantined_entry q
-    WHERE q.merchant_no = ${ASKED_MERCHANT} AND q.released_at IS NULL AND q.batch_no IS NOT NULL
-      AND q.begin_ms >= asked.begin_ms AND q.end_ms <= asked.end_ms
+    WHERE q.merchant_no = ${merchantNo} AND q.released_at IS NULL AND q.batch_no IS NOT NULL
+      AND q.begin_ms >= ${beginMs} AND q.end_ms <= ${endMs}
       AND NOT EXISTS (
         SELECT FROM ledger_entry e
         WHERE e.merchant_no = q.merchant_no AND e.batch_no = q.batch_no AND e.vanished_at IS NULL
@@ -228,61 +196,56 @@ interface Count {
   readonly stored: number;
 }
 
-const countOfWindow = sharedRead<InWindow & { readonly currency: string | null }, Count>(
-  { ...IN_WINDOW, currency: ['text', ({ currency }) => currency] },
-  sql`
-    WITH RECURSIVE held (currency) AS (${heldCurrencies(ASKED_MERCHANT)})
-    SELECT coalesce(sum((
-      SELECT count(*) FROM ledger_entry e
-      WHERE e.merchant_no = ${ASKED_MERCHANT} AND e.currency = held.currency AND e.vanished_at IS NULL
-        AND e.booked_ms BETWEEN asked.begin_ms AND asked.end_ms
-    )), 0)::bigint + CASE WHEN asked.currency IS NULL THEN ${NAMED_UNREADABLE} ELSE 0 END AS stored
-    FROM held WHERE held.currency = coalesce(asked.currency, held.currency)`,
-);
-
 /**
  * Number of stored entries and of unreadable entries with batchNo in a window. Counts each one along
  * ledger_entry_in_time. With a currency, only its entries.
  */
-export const countStored = async (
+export async function countStored(
   db: Db,
   merchantNo: string,
   window: Window,
   currency: string | null = null,
-): Promise<number> => (await countOfWindow(db, { ...window, merchantNo, currency }))[0]!.stored;
-
-const countOfDays = sharedRead<InWindow & Days, Count>(
-  { ...IN_WINDOW, from_day: ['date', ({ from }) => from], to_day: ['date', ({ to }) => to] },
-  sql`
-    WITH changed AS MATERIALIZED (
-      SELECT currency, day FROM changed_day
-      WHERE merchant_no = ${ASKED_MERCHANT} AND day BETWEEN asked.from_day AND asked.to_day
-    )
-    SELECT ${sumOfFigures(ASKED_MERCHANT, { from: sql`asked.from_day`, to: sql`asked.to_day` })} + (
-      SELECT coalesce(sum(
-        (SELECT count(*) FROM ledger_entry e
-          WHERE e.merchant_no = ${ASKED_MERCHANT} AND e.currency = changed.currency AND e.vanished_at IS NULL
-            AND e.booked_ms BETWEEN asked.begin_ms AND asked.end_ms AND e.booked_at::date = changed.day)
-        - coalesce((SELECT d.credit_count + d.debit_count FROM account_day d
-          WHERE d.merchant_no = ${ASKED_MERCHANT} AND d.currency = changed.currency AND d.day = changed.day), 0)
-      ), 0)::bigint FROM changed
-    ) + ${NAMED_UNREADABLE} AS stored`,
-);
+): Promise<number> {
+  const { stored } = await rowOf(db)<Count>`
+    WITH RECURSIVE held (currency) AS (${heldCurrenciesOf(merchantNo, currency)})
+    SELECT coalesce(sum((
+      SELECT count(*) FROM ledger_entry e
+      WHERE e.merchant_no = ${merchantNo} AND e.currency = held.currency AND e.vanished_at IS NULL
+        AND e.booked_ms BETWEEN ${window.beginMs} AND ${window.endMs}
+    )), 0)::bigint + ${currency === null ? namedUnreadable(merchantNo, window) : sql.lit(0)} AS stored
+    FROM held`;
+  return stored;
+}
 
 /**
  * The same for complete days, from their figures. The sum of the last check is taken up, so the cost grows with the days
  * since then. Entries are only counted one by one on days that changed after their figures were made.
  */
-export const countByFigures = async (
+export async function countByFigures(
   db: Db,
   merchantNo: string,
-  days: Days,
+  { from, to }: Days,
   window: Window,
-): Promise<number> => (await countOfDays(db, { ...window, ...days, merchantNo }))[0]!.stored;
+): Promise<number> {
+  const { stored } = await rowOf(db)<Count>`
+    WITH changed AS MATERIALIZED (
+      SELECT currency, day FROM changed_day WHERE merchant_no = ${merchantNo} AND day BETWEEN ${from} AND ${to}
+    )
+    SELECT ${sumOfFigures(merchantNo, { from: sql`${from}::date`, to: sql`${to}::date` })} + (
+      SELECT coalesce(sum(
+        (SELECT count(*) FROM ledger_entry e
+          WHERE e.merchant_no = ${merchantNo} AND e.currency = changed.currency AND e.vanished_at IS NULL
+            AND e.booked_ms BETWEEN ${window.beginMs} AND ${window.endMs} AND e.booked_at::date = changed.day)
+        - coalesce((SELECT d.credit_count + d.debit_count FROM account_day d
+          WHERE d.merchant_no = ${merchantNo} AND d.currency = changed.currency AND d.day = changed.day), 0)
+      ), 0)::bigint FROM changed
+    ) + ${namedUnreadable(merchantNo, window)} AS stored`;
+  return stored;
+}
 
 /** Entries of the days by their figures: the sum of the last check, and the days since; all days where there is none. */
 function sumOfFigures(
-  merchantNo: RawBuilder<unknown>,
+  merchantNo: ValueOrSql,
   { from, to }: { readonly from: RawBuilder<unknown>; readonly to: RawBuilder<unknown> },
 ): RawBuilder<unknown> {
   return sql`(

@@ -15,7 +15,6 @@ import { claimStore, StoreOwnedByAnother, storeOwner, watchOwner } from '../../s
 import { databaseIdentity } from '../../src/store/installation.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import type { Database } from '../../src/store/engine/database.ts';
-import { createLeaseAsker } from '../../src/store/engine/lease.ts';
 import { filesOfDatabase, filesOfStore, verifyProblems } from '../statements/store-oracle.ts';
 import { copyDatabase } from '../support/postgres-server.ts';
 import {
@@ -62,7 +61,7 @@ async function backUp(): Promise<void> {
 }
 
 const runRestored = (request: Partial<RunRequest>, change: Partial<RunDeps> = {}) =>
-  stage.run(request, { db: restored.db, asksLease: createLeaseAsker(restored.db), ...change });
+  stage.run(request, { db: restored.db, ...change });
 
 const adopted = () => {
   const { db } = restored;

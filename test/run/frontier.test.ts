@@ -35,7 +35,7 @@ describe('what is read of today', () => {
     minutes: number,
     more: { checks?: readonly Check[]; range?: null | 'asked' } = {},
   ) => {
-    const known = await knownAhead(rig.db, [OWN], '2026-05-20');
+    const known = await knownAhead(rig.db, OWN, '2026-05-20');
     const windows = frontierWindows(
       { range: more.range === 'asked' ? { from: '2026-05-19', to: '2026-05-19' } : null },
       {
@@ -44,7 +44,7 @@ describe('what is read of today', () => {
         now: () => new Date(beginMs + minutes * MINUTE_MS),
         ...(more.checks === undefined ? {} : { checks: more.checks }),
       },
-      known.get(OWN)!.busiestDay,
+      known.busiestDay,
     );
     return windows.map((window) => [
       (window.beginMs - beginMs) / MINUTE_MS,

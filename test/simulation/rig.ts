@@ -4,7 +4,6 @@ import { createCurrencies } from '../../src/ledger/money.ts';
 import type { ObjectStore } from '../../src/objects/object-store.ts';
 import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
 import { openPlatform, runDeps } from '../../src/run/app.ts';
-import { createLeaseAsker } from '../../src/store/engine/lease.ts';
 import { createMerchantWaits } from '../../src/run/side-by-side.ts';
 import type { RunDeps } from '../../src/run/active-run.ts';
 import { loadSettings } from '../../src/settings/load.ts';
@@ -65,7 +64,6 @@ export async function openRig(serverUrl: string): Promise<Rig> {
         objects,
         now: () => new Date(nowMs),
         ...{ waits: waits.listen, onWaiting: waits.tell },
-        asksLease: createLeaseAsker(db),
       };
       return {
         ...runDeps({ ...app, currencies: createCurrencies({}), close: database.close }, signal),

@@ -1,7 +1,7 @@
-import { Kysely, PostgresDialect, sql } from 'kysely';
+import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { exitCodeOf } from '../../src/run/verdict/exit-codes.ts';
-import { boundedPool } from '../../src/store/engine/bounded-pool.ts';
+import { boundedPool } from '../../src/store/engine/pool.ts';
 import { openDatabase } from '../../src/store/engine/connection.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import {
@@ -9,12 +9,9 @@ import {
   isConnectionError,
   isDatabaseTrouble,
   StoreUnreachable,
-  troubleOf,
 } from '../../src/store/engine/errors.ts';
 import { finishRun, latestRuns, startRun } from '../../src/store/runs.ts';
 import { DATABASE_WAITS } from '../../src/store/engine/retry.ts';
-import type { DB } from '../../src/store/engine/schema.ts';
-import { retryingDialect } from '../../src/store/engine/retrying-dialect.ts';
 import { freshDatabase, type ServerDatabase } from '../support/database.ts';
 import { startCuttingProxy, type Cut, type CuttingProxy } from '../support/cutting-proxy.ts';
 import { NOW } from './support.ts';
@@ -86,15 +83,8 @@ describe('a read during which the connection is lost', () => {
   });
 
   it('is given up after the last pause, with what to do', async () => {
-    const pool = new pg.Pool({ connectionString: proxy.url });
-    pool.on('error', () => undefined);
-    pool.on('connect', (client) => void client.on('error', () => undefined));
-    const db = new Kysely<DB>({
-      dialect: retryingDialect(new PostgresDialect({ pool }), {
-        translate: (error) => Promise.resolve(troubleOf(error)),
-        delaysMs: [1, 1],
-      }),
-    });
+    const waits = { ...DATABASE_WAITS, retryDelaysMs: [1, 1] };
+    const { db, close } = await openDatabase({ databaseUrl: proxy.url, dataDir: '', waits });
     proxy.cuts.push(...Array.from({ length: 3 }, (): Cut => ({ message: 'from "run"', when: 'before' })));
     const failure = await failureOf(latestRuns(db, { limit: 1 }));
     expect(failure).toMatchObject({ name: 'StoreUnreachable', isFinal: true, exitCode: 4 });
@@ -104,7 +94,7 @@ describe('a read during which the connection is lost', () => {
     // The caller must not retry it, as it was retried enough.
     expect(isConnectionError(failure)).toBe(false);
     expect(await latestRuns(db, { limit: 1 })).toHaveLength(1);
-    await db.destroy();
+    await close();
   });
 });
 
@@ -148,13 +138,14 @@ it('a connection that was refused at once is tried again at once', async () => {
     return Promise.reject(new Error(`refused ${attempts}`));
   };
   const { connect } = boundedPool(pool, { ...DATABASE_WAITS, againMs: 60_000 });
+  const ask = async () => (await connect()).query('SET x TO y', []);
   // Only a process that runs for longer than connecting may take can mistake the one time for the other.
   const clock = vi.spyOn(performance, 'now').mockReturnValue(10 * DATABASE_WAITS.connectMs);
   onTestFinished(() => {
     clock.mockRestore();
   });
-  await expect(connect()).rejects.toThrow('refused 1');
-  await expect(connect()).rejects.toThrow('refused 2');
+  await expect(ask()).rejects.toThrow('refused 1');
+  await expect(ask()).rejects.toThrow('refused 2');
 });
 
 it.each<[string, unknown, boolean]>([

@@ -1,8 +1,9 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { openDatabase } from '../../src/store/engine/connection.ts';
-import type { Database } from '../../src/store/engine/database.ts';
+import type { Database, Db } from '../../src/store/engine/database.ts';
 import { StoreUnreachable } from '../../src/store/engine/errors.ts';
 import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
+import { rehearse } from '../../src/store/engine/rehearsal.ts';
 import { startRun } from '../../src/store/runs.ts';
 import { storeWindow } from '../../src/store/windows.ts';
 import { writeTransaction } from '../../src/store/engine/write-transaction.ts';
@@ -102,4 +103,22 @@ it('a statement that the database refuses is not retried', async () => {
   });
   await expect(attempt).rejects.toThrow(/date/);
   expect(tries).toBe(1);
+});
+
+it('in a rehearsal, a write that is refused spoils nothing that comes after it', async () => {
+  const noted = (db: Db) => db.selectFrom('lateness_count').select('month').orderBy('month').execute();
+  await rehearse(direct.db, async (rehearsal) => {
+    const write = (month: string) =>
+      writeTransaction(rehearsal, lease, (trx) =>
+        trx
+          .insertInto('lateness_count')
+          .values({ merchant_no: MERCHANT, month, days_min: 0, days_max: 0, entries: 1 })
+          .execute(),
+      );
+    await write('2026-03-01');
+    await expect(write('2026-02-30')).rejects.toMatchObject({ code: '22008' });
+    await write('2026-04-01');
+    expect(await noted(rehearsal)).toEqual([{ month: '2026-03-01' }, { month: '2026-04-01' }]);
+  });
+  expect(await noted(direct.db)).toEqual([]);
 });

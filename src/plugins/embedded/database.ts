@@ -19,7 +19,6 @@ import {
   ownFolder,
 } from './folder.ts';
 import type { DB } from '../../store/engine/schema.ts';
-import { retryingDialect, type RetryOptions } from '../../store/engine/retrying-dialect.ts';
 import { troubleOf } from '../../store/engine/errors.ts';
 
 type DialectPglite = Extract<PGliteDialectConfig['pglite'], { closed: boolean }>;
@@ -62,11 +61,10 @@ export async function openEmbeddedFolder(dataDir: string): Promise<Database> {
 export function embeddedDatabase(
   pglite: PGlite,
   onClosed: () => void = () => undefined,
-  translate: RetryOptions['translate'] = (error) => Promise.resolve(troubleOf(error)),
+  translate: Translate = (error) => Promise.resolve(troubleOf(error)),
 ): Database {
-  const dialect = new PGliteDialect({ pglite: bySimpleProtocol(pglite) });
   // Inside one process no connection can be lost, so nothing is tried again.
-  const db = new Kysely<DB>({ dialect: retryingDialect(dialect, { translate, delaysMs: [] }) });
+  const db = new Kysely<DB>({ dialect: new PGliteDialect({ pglite: bySimpleProtocol(pglite, translate) }) });
   return {
     db,
     kind: 'embedded',
@@ -78,6 +76,9 @@ export function embeddedDatabase(
     },
   };
 }
+
+/** Makes the error that is thrown in place of the database's. */
+type Translate = (error: unknown) => Promise<unknown>;
 
 /** Between statements, every few milliseconds, lets timers, signals and sockets have their turn. */
 function turnGiver(): () => Promise<void> | undefined {
@@ -94,14 +95,18 @@ function turnGiver(): () => Promise<void> | undefined {
  * Sends statements without parameters by the simple protocol, as node-postgres does. So a complete script, such as a
  * migration, runs on both databases.
  */
-function bySimpleProtocol(pglite: PGlite): DialectPglite {
+function bySimpleProtocol(pglite: PGlite, translate: Translate): DialectPglite {
   const letOthersIn = turnGiver();
   const queryOf = (runner: PGlite | Transaction): Query => {
     const query = async (text: string, params?: unknown[], options?: object) => {
       await letOthersIn();
-      if (params !== undefined && params.length > 0) return runner.query(text, params, options);
-      const results = await runner.exec(text, options);
-      return results.at(-1) ?? { rows: [], fields: [] };
+      try {
+        if (params !== undefined && params.length > 0) return await runner.query(text, params, options);
+        const results = await runner.exec(text, options);
+        return results.at(-1) ?? { rows: [], fields: [] };
+      } catch (error) {
+        throw await translate(error);
+      }
     };
     return query as Query;
   };
@@ -114,7 +119,9 @@ function bySimpleProtocol(pglite: PGlite): DialectPglite {
           turn.hasBegun = true;
           return work({ query: queryOf(trx), rollback: () => trx.rollback() });
         });
-      } catch (error) {
+      } catch (failure) {
+        // A rollback fails with nothing.
+        const error = failure === undefined ? failure : await translate(failure);
         if (turn.hasBegun) throw error;
         // Kysely waits until the work begins, however long. So the work begins here, and its first statement fails.
         const failing: Query = () =>

@@ -71,8 +71,9 @@ export async function serve(
     );
   }
   const { db } = database;
-  // Posts come first: the platform waits for its answer. Processing, pages and alerts share what is left.
-  const [inboxDb, healthDb] = [database.reserve(1), database.reserve(HEALTH_CONNECTIONS)];
+  // Posts come first: the platform waits for its answer. They share a pool with the health checks; processing, pages and alerts
+  // share what is left.
+  const promptDb = database.reserve(1 + HEALTH_CONNECTIONS);
   await adoptSecretKey(db, secretKeys);
   const stopping = new AbortController();
   const processing = keepProcessing({
@@ -85,8 +86,8 @@ export async function serve(
     ...(onLeft && { onLeft }),
     onFault,
   });
-  const inbox = createInbox({ db: inboxDb, secretKeys, now, onKept: processing.wake });
-  const readiness = createReadiness({ db: healthDb, secretKeys, signal });
+  const inbox = createInbox({ db: promptDb, secretKeys, now, onKept: processing.wake });
+  const readiness = createReadiness({ db: promptDb, secretKeys, signal });
   const proxies = trustedProxies === undefined ? {} : { trustedProxies };
   const server = createInboxServer({
     inbox,
@@ -94,7 +95,7 @@ export async function serve(
     onRefusal,
     ...proxies,
   });
-  const metrics = metricsOn?.(healthDb);
+  const metrics = metricsOn?.(promptDb);
   const health = healthListen === null ? null : createHealthServer({ readiness, metrics, onRefusal });
   // Pages share the port of the notifications only where both are set to the same one.
   const ownPages =

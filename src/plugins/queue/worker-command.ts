@@ -40,7 +40,7 @@ export function workerCommand(command: Command): void {
     )
     .action(({ atOnce, untilEmpty = false }: WorkerFlags, self: Command) =>
       keepRunning(
-        { ...platformSettings(self), plansOnce: true },
+        platformSettings(self),
         (app, log, signal) =>
           withRepeats(app, log, signal, () =>
             workOnQueue(app, log, { atOnce: atOnce ?? app.settings.merchantsAtOnce, untilEmpty, signal }),

@@ -106,10 +106,7 @@ export async function workInSlices(
     const own = nothingDoneFor(merchantNo);
     const today = dayOf(startedAt.getTime(), deps.zone);
     // The slices before have added to what is known of the merchant.
-    const known =
-      slice.from === days.from
-        ? work.known
-        : (await knownAhead(deps.db, [merchantNo], today)).get(merchantNo)!;
+    const known = slice.from === days.from ? work.known : await knownAhead(deps.db, merchantNo, today);
     const ownRequest = { ...request, range: slice };
     const ownWork = { ...work, ...slice, request: ownRequest, days: { ...days, ...slice }, known };
     try {

@@ -2,8 +2,8 @@
 import { embeddedSlot } from './embedded-slot.ts';
 import { Kysely, PostgresDialect, type PostgresPool } from 'kysely';
 import { ExpectedError } from '../../ledger/ending.ts';
-import { boundedPool, createPool, givenUp } from './bounded-pool.ts';
-import { COLUMN_PARSERS, type Database } from './database.ts';
+import { boundedPool, createPool } from './pool.ts';
+import { COLUMN_PARSERS, type Database, type Db } from './database.ts';
 import {
   codeOf,
   CROWDED,
@@ -16,18 +16,11 @@ import {
   reasonOf,
   troubleOf,
   DatabaseUnprotected,
+  StoreUnreachable,
 } from './errors.ts';
-import {
-  RETRY_DELAYS_MS,
-  CLIENT_SILENCE_MS,
-  DATABASE_WAITS,
-  idleLimitSql,
-  type DatabaseWaits,
-} from './retry.ts';
+import { CLIENT_SILENCE_MS, DATABASE_WAITS, type DatabaseWaits } from './retry.ts';
 import { lastMigration } from './migrations.ts';
 import type { DB } from './schema.ts';
-import { retryingDialect } from './retrying-dialect.ts';
-import { createShares } from './shares.ts';
 import { isLoopback } from '../../host/addresses.ts';
 
 import pg from 'pg';
@@ -44,8 +37,6 @@ export interface DatabaseSettings {
   readonly allowInsecure?: readonly string[];
   /** Default `POOL_CONNECTIONS_MAX`. The embedded database has one connection. */
   readonly connectionsMax?: number;
-  /** If true, a statement that comes again is planned once for its connection, over indexes, whatever its values are. */
-  readonly plansOnce?: boolean;
   /** Default `DATABASE_WAITS`. */
   readonly waits?: DatabaseWaits;
 }
@@ -66,50 +57,46 @@ export async function openDatabase(
         'DATABASE_URL to a PostgreSQL server.',
     );
   }
-  const waits = settings.waits ?? DATABASE_WAITS;
-  const { connectionsMax = POOL_CONNECTIONS_MAX, plansOnce = false } = settings;
+  const { databaseUrl, waits = DATABASE_WAITS, connectionsMax = POOL_CONNECTIONS_MAX } = settings;
   const program = await lastMigration();
-  const pool = openPool(settings.databaseUrl, { connectionsMax, plansOnce, waits, program });
-  const bounded = boundedPool(pool, waits);
+  const pool = openPool(databaseUrl, { connectionsMax, waits, program });
   try {
-    assertProtected(settings.databaseUrl, `the database ${placeOf(settings.databaseUrl)}`, settings);
-    await checkServer(bounded, settings.databaseUrl);
+    assertProtected(databaseUrl, `the database ${placeOf(databaseUrl)}`, settings);
+    await checkServer(boundedPool(pool, { ...waits, retryDelaysMs: [] }), databaseUrl);
   } catch (error) {
     await pool.end();
-    throw openingFailure(settings.databaseUrl, error);
+    throw openingFailure(databaseUrl, error);
   }
-  const shares = createShares(bounded, {
-    connectionsMax,
-    waitMs: waits.freeConnectionMs,
-    givenUp: () => givenUp('no connection of this process became free', waits.freeConnectionMs),
-  });
-  const over = (share: PostgresPool) =>
-    new Kysely<DB>({
-      dialect: retryingDialect(new PostgresDialect({ pool: share }), {
-        translate: (error) => Promise.resolve(troubleOf(error)),
-        delaysMs: RETRY_DELAYS_MS,
-        transactionSettings: idleLimitSql(waits.idleInTransactionMs),
-      }),
-    });
-  const db = over(shares.common);
-  // Kysely takes the pool at its first query. Without one, `destroy` leaves the pool open.
-  const close = async (): Promise<void> => {
-    await db.destroy();
-    if (!pool.ending) await pool.end();
+  const opened: { readonly db: Db; readonly pool: pg.Pool }[] = [];
+  const over = (own: pg.Pool): Db => {
+    const db = new Kysely<DB>({ dialect: new PostgresDialect({ pool: boundedPool(own, waits) }) });
+    opened.push({ db, pool: own });
+    return db;
   };
-  return { db, kind: 'postgres', reserve: (connections) => over(shares.reserve(connections)), close };
+  const db = over(pool);
+  const reserve = (wanted: number): Db => {
+    const connections = Math.min(wanted, pool.options.max - 1);
+    if (connections === 0) return db;
+    pool.options.max -= connections;
+    return over(openPool(databaseUrl, { connectionsMax: connections, waits, program }));
+  };
+  const close = async (): Promise<void> => {
+    for (const one of opened) {
+      await one.db.destroy();
+      // Kysely takes the pool at its first query. Without one, `destroy` leaves the pool open.
+      if (!one.pool.ending) await one.pool.end();
+    }
+  };
+  return { db, kind: 'postgres', reserve, close };
 }
 
 function openPool(
   databaseUrl: string,
   {
     connectionsMax,
-    plansOnce,
     waits,
     program,
-  }: Required<Pick<DatabaseSettings, 'connectionsMax' | 'plansOnce' | 'waits'>> & {
-    readonly program: string;
-  },
+  }: Required<Pick<DatabaseSettings, 'connectionsMax' | 'waits'>> & { readonly program: string },
 ): pg.Pool {
   try {
     const config: pg.PoolConfig = {
@@ -121,7 +108,7 @@ function openPool(
       keepAliveInitialDelayMillis: CLIENT_SILENCE_MS,
       types: { getTypeParser: parserOf },
     };
-    return createPool(config, { ...waits, plansOnce });
+    return createPool(config, waits);
   } catch (error) {
     throw openingFailure(databaseUrl, error);
   }
@@ -172,7 +159,8 @@ const otherEncoding = (databaseUrl: string, encoding: string): DatabaseUnsupport
   );
 
 /** An error that names the server, the database and the cause. It leaves out the URL, which contains the password. */
-function openingFailure(databaseUrl: string, error: unknown): unknown {
+function openingFailure(databaseUrl: string, failure: unknown): unknown {
+  const error = failure instanceof StoreUnreachable ? failure.cause : failure;
   const place = `the database ${placeOf(databaseUrl)}`;
   const trouble = troubleOf(error);
   if (trouble instanceof DatabaseRefused) return new DatabaseRefused(error, place);

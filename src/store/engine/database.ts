@@ -11,8 +11,8 @@ export interface Database {
   readonly db: Db;
   readonly kind: 'postgres' | 'embedded';
   /**
-   * For work that must not wait behind other work of this process: so many of its connections are free for what is sent
-   * by this, for as long as the process lives. The embedded database has only the one.
+   * For work that must not wait behind other work of this process: a pool of so many of its connections, and at most all but one.
+   * The embedded database has only the one.
    */
   readonly reserve: (connections: number) => Db;
   readonly close: () => Promise<void>;

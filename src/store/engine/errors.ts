@@ -1,47 +1,26 @@
 /** The errors of the database, as classes that callers can distinguish. None contains a password. */
 import { EXIT, ExpectedError } from '../../ledger/ending.ts';
 
+const expected = (name: string, exitCode: ExpectedError['exitCode']) =>
+  class extends ExpectedError {
+    override readonly name = name;
+    readonly exitCode = exitCode;
+  };
+
 /** The database cannot be opened at all. The message says where it was expected and what to check. */
-export class DatabaseUnreachable extends ExpectedError {
-  override readonly name = 'DatabaseUnreachable';
-  readonly exitCode = EXIT.incomplete;
-}
-
+export class DatabaseUnreachable extends expected('DatabaseUnreachable', EXIT.incomplete) {}
 /** No server is named, and there is no database without one. */
-export class DatabaseNotSet extends ExpectedError {
-  override readonly name = 'DatabaseNotSet';
-  readonly exitCode = EXIT.usage;
-}
-
+export class DatabaseNotSet extends expected('DatabaseNotSet', EXIT.usage) {}
 /** The server is too old for daybook's SQL. */
-export class DatabaseUnsupported extends ExpectedError {
-  override readonly name = 'DatabaseUnsupported';
-  readonly exitCode = EXIT.usage;
-}
-
+export class DatabaseUnsupported extends expected('DatabaseUnsupported', EXIT.usage) {}
 /** Another process has the embedded database open; it takes one process at a time. */
-export class EmbeddedDatabaseBusy extends ExpectedError {
-  override readonly name = 'EmbeddedDatabaseBusy';
-  readonly exitCode = EXIT.leaseHeld;
-}
-
+export class EmbeddedDatabaseBusy extends expected('EmbeddedDatabaseBusy', EXIT.leaseHeld) {}
 /** The connection would send passwords and the ledger unencrypted. */
-export class DatabaseUnprotected extends ExpectedError {
-  override readonly name = 'DatabaseUnprotected';
-  readonly exitCode = EXIT.usage;
-}
-
+export class DatabaseUnprotected extends expected('DatabaseUnprotected', EXIT.usage) {}
 /** The tables are not those of this version of daybook. */
-export class MigrationsPending extends ExpectedError {
-  override readonly name = 'MigrationsPending';
-  readonly exitCode = EXIT.usage;
-}
-
+export class MigrationsPending extends expected('MigrationsPending', EXIT.usage) {}
 /** A later version of daybook has changed the tables. */
-export class DatabaseNewer extends ExpectedError {
-  override readonly name = 'DatabaseNewer';
-  readonly exitCode = EXIT.usage;
-}
+export class DatabaseNewer extends expected('DatabaseNewer', EXIT.usage) {}
 
 /** The connection was lost during the work. What was committed is kept. `isFinal`: the work is not tried again. */
 export class StoreUnreachable extends ExpectedError {
@@ -68,75 +47,70 @@ abstract class ServerTrouble extends ExpectedError {
   }
 }
 
-/** The server refused the user, the password, a permission, the encryption, or the name of the database. */
-export class DatabaseRefused extends ServerTrouble {
-  override readonly name = 'DatabaseRefused';
-  readonly exitCode = EXIT.usage;
-
-  constructor(cause: unknown, place = 'the database') {
-    const advice =
-      'Check user, password, database and sslmode in DATABASE_URL, and what the user is permitted to do there.';
-    super(`${place} refuses daybook`, advice, cause);
-  }
-}
-
-/** A resource is used up, such as disk or memory, on the server or for the embedded database's folder. */
-export class DatabaseFull extends ServerTrouble {
-  override readonly name = 'DatabaseFull';
-  readonly exitCode = EXIT.incomplete;
-
-  constructor(cause: unknown, place = 'the database') {
-    const advice = 'Free some space, then run the same command again; what was committed is kept.';
-    super(`${place} is full`, advice, cause);
-  }
-}
-
-/** The database's files are damaged, or are not where or what they should be. */
-export class DatabaseUnusable extends ServerTrouble {
-  override readonly name = 'DatabaseUnusable';
-  readonly exitCode = EXIT.usage;
-
-  constructor(cause: unknown, place = 'the database', advice = 'Restore it from a backup.') {
-    super(`${place} cannot be used`, advice, cause);
-  }
-}
-
-/** The class of a trouble of the server that passes, once somebody has done what the advice says. */
-const passingTrouble = (name: string, what: string, advice: string) =>
+const serverTrouble = (name: string, exitCode: ExpectedError['exitCode'], what: string, ownAdvice: string) =>
   class extends ServerTrouble {
     override readonly name = name;
-    readonly exitCode = EXIT.incomplete;
+    readonly exitCode = exitCode;
 
-    constructor(cause: unknown) {
-      super(what, advice, cause);
+    /** `place` names the database, where a message is to say which one. */
+    constructor(cause: unknown, place = 'the database', advice = ownAdvice) {
+      super(what.replace('the database', place), advice, cause);
     }
   };
 
+/** The server refused the user, the password, a permission, the encryption, or the name of the database. */
+export class DatabaseRefused extends serverTrouble(
+  'DatabaseRefused',
+  EXIT.usage,
+  'the database refuses daybook',
+  'Check user, password, database and sslmode in DATABASE_URL, and what the user is permitted to do there.',
+) {}
+
+/** A resource is used up, such as disk or memory, on the server or for the embedded database's folder. */
+export class DatabaseFull extends serverTrouble(
+  'DatabaseFull',
+  EXIT.incomplete,
+  'the database is full',
+  'Free some space, then run the same command again; what was committed is kept.',
+) {}
+
+/** The database's files are damaged, or are not where or what they should be. */
+export class DatabaseUnusable extends serverTrouble(
+  'DatabaseUnusable',
+  EXIT.usage,
+  'the database cannot be used',
+  'Restore it from a backup.',
+) {}
+
+/** Somebody else held a lock for longer than lock_timeout. */
+export class DatabaseLocked extends serverTrouble(
+  'DatabaseLocked',
+  EXIT.incomplete,
+  'a lock in the database was not released in time',
+  'Find who holds it in pg_locks and pg_stat_activity, let it end, and run the same command again.',
+) {}
+
 /** The server takes no writes: it is a standby, or is being switched over. */
-const DatabaseReadOnly = passingTrouble(
+const DatabaseReadOnly = serverTrouble(
   'DatabaseReadOnly',
+  EXIT.incomplete,
   'the database is read-only',
   'Point DATABASE_URL at the server that takes writes and check default_transaction_read_only; then run the same ' +
     'command again.',
 );
 
-/** Somebody else held a lock for longer than lock_timeout. */
-export class DatabaseLocked extends passingTrouble(
-  'DatabaseLocked',
-  'a lock in the database was not released in time',
-  'Find who holds it in pg_locks and pg_stat_activity, let it end, and run the same command again.',
-) {}
-
 /** A statement was ended by statement_timeout or by a person. */
-const StatementCancelled = passingTrouble(
+const StatementCancelled = serverTrouble(
   'StatementCancelled',
+  EXIT.incomplete,
   'the database ended a statement',
   'Raise statement_timeout for the user in DATABASE_URL where that is the cause, and run the same command again.',
 );
 
 /** The server reports a problem of its own: a file that it cannot read, or a person who stops sessions. */
-const DatabaseFailing = passingTrouble(
+const DatabaseFailing = serverTrouble(
   'DatabaseFailing',
+  EXIT.incomplete,
   'the database has an internal error',
   'Check its log; once it works, run the same command again.',
 );
@@ -199,10 +173,6 @@ export const CROWDED =
 
 /** Whether it is a deadlock or a serialization failure: the server rolled back, and the work can be tried again. */
 export const isContention = (error: unknown): boolean => /^40(P01|001)$/.test(codeOf(error));
-
-/** An error for work that is to be made again, with the code that a server gives to what it rolled back. */
-export const toBeMadeAgain = (message: string, cause?: unknown): Error =>
-  Object.assign(new Error(message, { cause }), { code: '40001' });
 
 /** By SQLSTATE (PostgreSQL's appendix A); the first match counts. Lost connections are handled elsewhere. */
 const TROUBLES: readonly (readonly [RegExp, new (cause: unknown) => Error])[] = [

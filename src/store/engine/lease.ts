@@ -9,7 +9,6 @@ import { DatabaseLocked } from './errors.ts';
 import { hasExited } from '../../host/process-identity.ts';
 import { type Db, type Trx, rowsOf, arrayLiteral } from './database.ts';
 import { LEASE_LOCK_MS } from './retry.ts';
-import { askedRows, merchantRows, shared } from './shared-statement.ts';
 
 export interface Lease {
   readonly name: string;
@@ -125,8 +124,7 @@ async function takeRow(
     INSERT INTO lease AS held (name, epoch, holder, acquired_at, expires_at)
     SELECT ${name}, 1, ${holder}, ${DATABASE_NOW}, ${inMs(ttlMs)} FROM bounded WHERE lock_timeout IS NOT NULL
     ON CONFLICT (name) DO UPDATE
-      SET epoch = held.epoch + 1, holder = excluded.holder, acquired_at = ${DATABASE_NOW}, expires_at = ${inMs(ttlMs)},
-        void_through = 0
+      SET epoch = held.epoch + 1, holder = excluded.holder, acquired_at = ${DATABASE_NOW}, expires_at = ${inMs(ttlMs)}
       WHERE held.expires_at IS NULL OR held.expires_at <= ${DATABASE_NOW} OR held.epoch = ${goneEpoch}
     RETURNING epoch`;
   return rows[0]?.epoch;
@@ -159,57 +157,16 @@ export async function assertLease(trx: Trx, lease: Lease): Promise<string> {
   return rows[0].xid;
 }
 
-/** An attempt to write under a lease. The holder's attempts are numbered: see `writeStatement`. */
-export interface Attempt {
-  readonly lease: Lease;
-  readonly number: bigint;
-}
-
-const attemptRows = askedRows<Attempt>({
-  lease: ['text', ({ lease }) => lease.name],
-  epoch: ['bigint', ({ lease }) => lease.epoch],
-  attempt: ['bigint', ({ number }) => String(number)],
-});
-
-/**
- * A subquery of the places `nth`, from 1, of those attempts whose lease is held. For a write of a single statement, during which
- * no process can take these leases over. A row that someone has locked is waited for, or, if `skipsLocked`, left out.
- */
-export const heldLeases = (
-  attempts: readonly Attempt[],
-  { skipsLocked = false } = {},
-): RawBuilder<unknown> => sql`(
-  SELECT asked.nth FROM ${attemptRows(attempts)} CROSS JOIN LATERAL (
-    SELECT FROM lease WHERE name = asked.lease AND epoch = asked.epoch AND expires_at IS NOT NULL
-      AND void_through < asked.attempt
-    FOR SHARE ${skipsLocked ? sql`SKIP LOCKED` : sql``}
-  ) AS own)`;
-
-/** Stands where `heldLeases` does in a statement of a transaction that has asserted the one lease. */
+/** Stands in a statement of a transaction that has asserted the one lease. */
 export const HELD_ALREADY: RawBuilder<unknown> = sql`(SELECT 1 AS nth)`;
 
-/** Of those who ask to write, rows `(nth, merchant_no)` of the places in `held`. */
+/** Of those who ask to write, rows `(nth, merchant_no)`. */
 export const heldMerchants = (
   asks: readonly { readonly merchantNo: string }[],
   held: RawBuilder<unknown>,
-): RawBuilder<unknown> =>
-  sql`(SELECT nth, merchant_no FROM ${merchantRows(asks)} JOIN ${held} AS own USING (nth))`;
-
-/** Waits for attempts that are still being made, up to this number, and has the server refuse later ones. */
-export async function voidAttempts(db: Db, lease: Lease, through: bigint): Promise<void> {
-  await sql`
-    UPDATE lease SET void_through = greatest(void_through, ${String(through)}::bigint)
-    WHERE name = ${lease.name} AND epoch = ${lease.epoch}`.execute(db);
-}
-
-/** Throws `LeaseLost` unless this run holds the lease at this moment. For work that is not written in a transaction. */
-export async function askLease(db: Db, lease: Lease): Promise<void> {
-  // FOR SHARE waits for a run that is about to commit its takeover.
-  const rows = await rowsOf(db)`
-    SELECT 1 FROM lease WHERE name = ${lease.name} AND epoch = ${lease.epoch} AND expires_at IS NOT NULL
-    FOR SHARE`;
-  if (rows[0] === undefined) throw new LeaseLost(lease);
-}
+): RawBuilder<unknown> => sql`(
+  SELECT nth, asked.merchant_no FROM unnest(${arrayLiteral(asks.map(({ merchantNo }) => merchantNo))}::text[])
+    WITH ORDINALITY AS asked (merchant_no, nth) JOIN ${held} AS own USING (nth))`;
 
 interface LeasesTaken {
   readonly taken: readonly Lease[];
@@ -270,7 +227,7 @@ async function takeRows(
         AND (expires_at IS NULL OR expires_at <= ${DATABASE_NOW} OR (lease.name, lease.epoch) IN (SELECT * FROM abandoned))
       ORDER BY lease.name FOR UPDATE SKIP LOCKED
     ), taken AS (
-      UPDATE lease SET epoch = lease.epoch + 1, void_through = 0, holder = ${holder}, acquired_at = ${DATABASE_NOW},
+      UPDATE lease SET epoch = lease.epoch + 1, holder = ${holder}, acquired_at = ${DATABASE_NOW},
         expires_at = ${inMs(ttlMs)}
       FROM free WHERE lease.name = free.name
       RETURNING lease.name, lease.epoch
@@ -329,37 +286,18 @@ export async function heldStill(trx: Trx, leases: readonly Lease[]): Promise<Lea
   return leases.filter(({ name }) => held.has(name));
 }
 
-/** Throws `LeaseLost` unless the lease is held at a moment after the question. */
-export type LeaseAsker = (lease: Lease) => Promise<void>;
-
 /**
- * Returns an asker for any number of leases of this process. Those that ask at about the same time share a statement, which is sent after
- * each of them asked. One whose lease does not show as held is asked for alone, so that no other waits for whoever has it locked.
+ * Throws `LeaseLost` unless this run holds the lease at a moment after the question. For work that is not written in a
+ * transaction. A plain read: who asks has written all of its bytes before, and a holder who takes over after that read finds
+ * them when it searches for unfinished writes.
  */
-export const createLeaseAsker =
-  (db: Db): LeaseAsker =>
-  async (lease) => {
-    const merchantNo = lease.name.slice(merchantLease('').length);
-    if (!(await isHeld(db, { merchantNo, lease }))) await askLease(db, lease);
-  };
-
-const isHeld = shared<{ readonly merchantNo: string; readonly lease: Lease }, boolean>(async (db, asks) => {
-  const held = await heldOf(
-    db,
-    asks.map(({ lease }) => lease),
-  );
-  return asks.map(({ lease }) => held.has(keyOf(lease)));
-});
-
-const keyOf = ({ name, epoch }: Pick<Lease, 'name' | 'epoch'>): string => `${epoch} ${name}`;
-
-/**
- * Those of the leases that show as held. A plain read, which writes nothing: who asks has written all of its bytes
- * before. A holder who takes over after that read finds them when it searches for unfinished writes.
- */
-async function heldOf(db: Db, leases: readonly Lease[]): Promise<ReadonlySet<string>> {
-  const rows = await rowsOf(db)<{ name: string; epoch: number }>`
-    SELECT name, epoch FROM lease
-    WHERE name = ANY (${arrayLiteral(leases.map(({ name }) => name))}::text[]) AND expires_at IS NOT NULL`;
-  return new Set(rows.map(keyOf));
+export async function askLease(db: Db, lease: Lease): Promise<void> {
+  const held = await db
+    .selectFrom('lease')
+    .select('epoch')
+    .where('name', '=', lease.name)
+    .where('epoch', '=', lease.epoch)
+    .where('expires_at', 'is not', null)
+    .executeTakeFirst();
+  if (held === undefined) throw new LeaseLost(lease);
 }

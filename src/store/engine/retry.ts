@@ -17,7 +17,7 @@ export interface RetryOptions {
   /** Whether another attempt may succeed after this error. Default: `isConnectionError`. */
   readonly isPassing?: (error: unknown) => boolean;
   /** Called after each failed attempt, before the pause. */
-  readonly afterFailure?: () => Promise<void>;
+  readonly afterFailure?: () => void;
   /** Makes the error that is thrown after the last attempt. Default: a final `StoreUnreachable`. */
   readonly atEnd?: (cause: unknown, attempts: number) => unknown;
   /** Ms since any moment, never going back. */
@@ -52,7 +52,7 @@ export async function retry<Result>(
       return await attempt();
     } catch (error) {
       if (!isPassing(error)) throw error;
-      await afterFailure?.();
+      afterFailure?.();
       const delayMs = delaysMs[attempts - 1];
       if (delayMs === undefined || clock() - sinceMs >= withinMs) throw atEnd(error, attempts);
       if (delayMs > 0) await sleep(delayMs);
@@ -83,6 +83,8 @@ export interface DatabaseWaits {
   readonly goodbyeMs: number;
   /** How long the server lets a transaction do nothing, before it ends the connection and so frees its locks. */
   readonly idleInTransactionMs: number;
+  /** Pauses before a read whose connection was cut is made again. Empty: it is never made again. */
+  readonly retryDelaysMs: readonly number[];
 }
 
 export const DATABASE_WAITS: DatabaseWaits = {
@@ -94,6 +96,7 @@ export const DATABASE_WAITS: DatabaseWaits = {
   goodbyeMs: 2_000,
   // Shorter than a lease lasts: if a holder hangs inside a transaction, its locks are released when its lease runs out.
   idleInTransactionMs: 30_000,
+  retryDelaysMs: RETRY_DELAYS_MS,
 };
 
 /**

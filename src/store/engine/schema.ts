@@ -1432,10 +1432,6 @@ export interface Lease {
    * What may be done by one process at a time.
    */
   name: string;
-  /**
-   * Writes of a single statement that the holder numbered up to this are refused: they were made again.
-   */
-  void_through: Generated<number>;
 }
 
 export interface LedgerCursor {

@@ -4,7 +4,7 @@ import type { BusinessDay } from '../../ledger/entry.ts';
 import { arrayLiteral, type Db, type Trx, rowsOf } from '../engine/database.ts';
 import { HELD_ALREADY, heldMerchants, type Lease } from '../engine/lease.ts';
 import type { DB } from '../engine/schema.ts';
-import { sharedWrite, writeStatement } from '../engine/write-transaction.ts';
+import { sharedWrite, writeTransaction } from '../engine/write-transaction.ts';
 import { ACCOUNT_ON_DAY, type AccountOnDay } from './due-days.ts';
 import { type StatementRow, type SummaryRow, sameContent } from './statements.ts';
 import type { ManifestRow, StoredRow } from './stored-files.ts';
@@ -143,15 +143,15 @@ export async function recordBegun(
   { account: { merchantNo, currency }, day }: AccountOnDay,
   revision: number,
 ): Promise<void> {
-  await writeStatement(db, lease, async (held) => {
-    const rows = await rowsOf(db)`
-      WITH held AS MATERIALIZED ${held}, begun AS (
-        UPDATE account_day SET begun_revision = ${revision} FROM held
-        WHERE merchant_no = ${merchantNo} AND currency = ${currency} AND day = ${day}
-      )
-      SELECT 1 FROM held`;
-    return rows.length === 0 ? null : rows.length;
-  });
+  await writeTransaction(db, lease, (trx) =>
+    trx
+      .updateTable('account_day')
+      .set({ begun_revision: revision })
+      .where('merchant_no', '=', merchantNo)
+      .where('currency', '=', currency)
+      .where('day', '=', day)
+      .execute(),
+  );
 }
 
 /** An account's day that is published as it was read. */
