@@ -3,6 +3,7 @@ import { ExpectedError } from '../ledger/ending.ts';
 import type { Account, BusinessDay, Figures } from '../ledger/entry.ts';
 import type { Currencies } from '../ledger/money.ts';
 import type { DayFigures } from '../store/account-days.ts';
+import { daysNotChained, noteChained } from '../store/certificates.ts';
 import { hintsToChange, merchantsWithBreaks, writeHints } from '../store/breaks/hints.ts';
 import { type BreakRow, replaceBreaks } from '../store/breaks/breaks.ts';
 import type { QuarantinedReader } from '../ledger/hints/evidence.ts';
@@ -109,11 +110,18 @@ export async function reconcileAccounts(options: ReconcileOptions): Promise<Reco
     throw error;
   }
   const { opened, healed } = await save();
+  if (currencies === null) await noteAllChained(options);
   if (hadBreaks || opened.length > 0) await updateHints(options);
   options.onProgress?.({ accountsDone: work.length, accounts: work.length });
   const seen = currencies === null ? { busy: [...busy.values()], mayOpenOnBalance } : null;
   const begins = work.some(({ read }) => read.last === null);
   return { accounts: work.length, daysChained, daysChanged, opened, healed, seen, begins };
+}
+
+/** Days that no account has entries or figures of are chained as well. */
+async function noteAllChained({ db, lease, accounts: { merchantNo } }: ReconcileOptions): Promise<void> {
+  const days = await daysNotChained(db, merchantNo);
+  if (days.length > 0) await writeTransaction(db, lease, (trx) => noteChained(trx, merchantNo, days));
 }
 
 async function chainInPasses(

@@ -32,7 +32,8 @@ import {
 import type { PublishDayOptions } from './publish-options.ts';
 import type { AccountFilter } from '../ledger/account-filter.ts';
 import { daysFromTo } from '../ledger/business-day.ts';
-import { type DayFilter, markChangedDays } from '../store/account-days.ts';
+import type { DayFilter } from '../store/account-days.ts';
+import { noteToChain } from '../store/certificates.ts';
 
 /** What was done so far. */
 interface Progress {
@@ -138,7 +139,7 @@ async function putBackMisfit(
   { changed, withheld }: Progress,
   { db, lease }: PublishDayOptions,
 ): Promise<void> {
-  await writeTransaction(db, lease, (trx) => markChangedDays(trx, account, [day]));
+  await writeTransaction(db, lease, (trx) => noteToChain(trx, account.merchantNo, [day]));
   changed.set(accountKey(account), { account, day });
   const why = `${clause}. Run \`daybook reconcile\`, then publish again`;
   withheld.push({ account, day, cause: 'misfit', why });

@@ -4,7 +4,7 @@
  */
 import { sql, type RawBuilder } from 'kysely';
 import type { BusinessDay, Window, Account } from '../ledger/entry.ts';
-import { PROVEN_SPANS } from './certificates.ts';
+import { certifiedOfAccounts } from './certificates.ts';
 import type { Chosen } from '../ledger/account-filter.ts';
 import { addDays, zoneDays } from '../ledger/business-day.ts';
 import {
@@ -68,13 +68,7 @@ const chainFactColumns = (merchantNo: RawBuilder<unknown>): RawBuilder<unknown> 
         sql`(
           SELECT currency, day FROM account_day WHERE merchant_no = ${merchantNo} AND restarted OFFSET 0
         ) AS one WHERE currency = account.currency AND day > account.begun`,
-      )} AS derived,
-      ${listOf(
-        sql`json_build_object('beginMs', lower(span), 'endMs', upper(span) - 1)`,
-        sql`(SELECT ${merchantNo}::text AS merchant_no, account.currency, account.begin_ms, account.end_ms) AS asked
-          CROSS JOIN LATERAL unnest(${PROVEN_SPANS}) AS span`,
-        sql`span`,
-      )} AS certified`;
+      )} AS derived`;
 };
 
 /** The days with a statement and without figures of such a row. From `begun` to `since` every day has figures, so it reads nothing there. */
@@ -176,8 +170,12 @@ const ACCOUNTS_KNOWN = sql`
  * which is not read here, and no write succeeds without the lease: what was read still holds when figures are written.
  * The accounts are in order of currency. Each part is found by an index, whatever else is stored.
  */
-export const daysToChain = async (db: Db, asked: ToChainAsked): Promise<AccountToChain[]> =>
-  (await readToChain(db, asked)).map((row) => accountToChain(asked, row));
+export async function daysToChain(db: Db, asked: ToChainAsked): Promise<AccountToChain[]> {
+  const rows = await readToChain(db, asked);
+  const accounts = rows.map(({ currency }) => ({ merchantNo: asked.merchantNo, currency }));
+  const certified = await certifiedOfAccounts(db, accounts, asked.within);
+  return rows.map((row, at) => accountToChain(asked, { ...row, certified: certified[at]! }));
+}
 
 const readToChain = sharedRead<ToChainAsked, Row>(
   {
@@ -287,7 +285,13 @@ export interface LawFacts extends Account, ChainFacts {
 
 const UNPUBLISHED = sql`is_due AND published_hash IS DISTINCT FROM content_hash`;
 
-export function lawFacts(db: Db, merchants: readonly string[]): Promise<LawFacts[]> {
+export async function lawFacts(db: Db, merchants: readonly string[]): Promise<LawFacts[]> {
+  const accounts = await storedFacts(db, merchants);
+  const certified = await certifiedOfAccounts(db, accounts, ALL_TIME);
+  return accounts.map((facts, at) => ({ ...facts, certified: certified[at]! }));
+}
+
+function storedFacts(db: Db, merchants: readonly string[]): Promise<Omit<LawFacts, 'certified'>[]> {
   const merchantNo = sql`account.merchant_no`;
   const ofAccount = sql`merchant_no = account.merchant_no AND currency = account.currency`;
   return rowsOf(db)`
@@ -326,9 +330,9 @@ export function lawFacts(db: Db, merchants: readonly string[]): Promise<LawFacts
         sql`span`,
       )} AS unreadable,
       coalesce((SELECT json_agg(DISTINCT own.day) FROM (
-         SELECT begin_ms, end_ms FROM sync_window
-         WHERE merchant_no = account.merchant_no AND certified_at IS NULL
-           AND currency IN (${EVERY_CURRENCY}, account.currency) AND account.currency <> ALL (proven_currencies)
+         SELECT begin_ms, through_ms AS end_ms FROM certificate
+         WHERE merchant_no = account.merchant_no AND problem IS NOT NULL
+         UNION ALL SELECT begin_ms, end_ms FROM foreign_account_day WHERE ${ofAccount}
          UNION ALL SELECT begin_ms, end_ms FROM absent_entry WHERE ${ofAccount} AND held_since IS NULL
        ) AS open JOIN account_day AS own ON ${ofAccount} AND own.revision IS NOT NULL
          AND own.day BETWEEN to_timestamp(open.begin_ms / 1000)::date - 1 AND to_timestamp(open.end_ms / 1000)::date + 1
@@ -389,25 +393,17 @@ const saving = (asks: readonly ToSave[], held: RawBuilder<unknown>): RawBuilder<
     saved AS (
       INSERT INTO account_day (merchant_no, ${COLUMNS}, publish_due, entries_fingerprint)
       SELECT held.merchant_no, ${COLUMNS}, true, coalesce((
-        SELECT fingerprint FROM day_entries
-        WHERE (merchant_no, currency, day) = (held.merchant_no, made.currency, made.day)
+        SELECT changes FROM certificate
+        WHERE (merchant_no, day) = (held.merchant_no, made.day)
       ), 0) FROM held JOIN ${rowsToStore(figures)} AS made USING (merchant_no)
       ON CONFLICT (merchant_no, currency, day) DO UPDATE SET (${COLUMNS}, publish_due, entries_fingerprint) = ROW (
         ${EXCLUDED}, true, excluded.entries_fingerprint
       )
-    ), cleared AS (
-      UPDATE day_entries AS cleared SET figured_fingerprint = fingerprint
-      FROM done CROSS JOIN LATERAL (
-        SELECT e.ctid FROM day_entries e
-        WHERE e.merchant_no = done.merchant_no AND e.currency = done.currency AND e.day = done.day AND e.is_changed
-        OFFSET 0
-      ) AS found
-      WHERE cleared.ctid = found.ctid
     ), listed AS (
-      INSERT INTO day_entries (merchant_no, currency, day)
-      SELECT held.merchant_no, one.currency, one.day
+      INSERT INTO certificate (merchant_no, day)
+      SELECT DISTINCT held.merchant_no, one.day
       FROM ${dayRows(asks.map(({ made }) => made.left))} JOIN held USING (nth)
-      ON CONFLICT (merchant_no, currency, day) DO UPDATE SET figured_fingerprint = NULL
+      ON CONFLICT (merchant_no, day) DO UPDATE SET chained = false
     ), gapless AS (
       INSERT INTO ledger_cursor AS known (merchant_no, currency, figured_from, figured_through)
       SELECT held.merchant_no, one.currency, one.from_day, one.through_day

@@ -200,6 +200,18 @@ export const heldCurrencies = (merchantNo: ValueOrSql): RawBuilder<unknown> => s
     ORDER BY e.currency LIMIT 1)
   FROM held WHERE held.currency IS NOT NULL`;
 
+/** Whether an account has entries of a business day: reads along ledger_entry_in_time, whatever the zone. */
+export const isHeldOn = (
+  merchantNo: ValueOrSql,
+  currency: RawBuilder<unknown>,
+  day: RawBuilder<unknown>,
+): RawBuilder<boolean> => sql<boolean>`EXISTS (
+  SELECT FROM ledger_entry e
+  WHERE e.merchant_no = ${merchantNo} AND e.currency = ${currency} AND e.vanished_at IS NULL AND e.booked_at::date = ${day}
+    AND e.booked_ms BETWEEN (extract(epoch FROM ${day}) * 1000)::bigint - 86400000
+      AND (extract(epoch FROM ${day}) * 1000)::bigint + 172800000
+)`;
+
 export const heldCurrenciesOf = (merchantNo: string, currency: string | null): RawBuilder<unknown> =>
   currency === null ? heldCurrencies(merchantNo) : sql`SELECT ${currency}::text COLLATE "C"`;
 

@@ -6,12 +6,12 @@
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import type { Window } from '../ledger/entry.ts';
 import { counted } from '../ledger/text.ts';
-import { overlaps } from '../ledger/window.ts';
+import { isWithin, overlaps } from '../ledger/window.ts';
 import type { LedgerPage } from '../platform/ledger-reader.ts';
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
 import { pagesOf, type Asked } from './certificate.ts';
 import type { ReadLimits } from './limits.ts';
-import { isWithin, wideOf, type WideWindow } from './wide-windows.ts';
+import { wideOf, type WideWindow } from './wide-windows.ts';
 
 /** The reading of a merchant's windows was stopped before its end, as it led nowhere. */
 class ReadingStopped extends ExpectedError {

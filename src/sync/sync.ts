@@ -388,6 +388,6 @@ async function joined(
   const entriesMax = widePages * partFill * PAGE_SIZE_MAX;
   const beginMs = Math.min(...planned.map(({ window }) => window.beginMs)) - SEEN_MS_BEFORE;
   const endMs = Math.max(...planned.map(({ window }) => window.endMs));
-  const seen = await seenWindows(db, { merchantNo: merchant.merchantNo, beginMs, endMs });
+  const seen = await seenWindows(db, merchant.merchantNo, { beginMs, endMs });
   return widen(planned, { seen, zone, entriesMax });
 }

@@ -47,10 +47,9 @@ export function widen(planned: readonly Asked[], { seen, zone, entriesMax }: Wid
     (a, b) => compare(a.currency ?? '', b.currency ?? '') || a.window.beginMs - b.window.beginMs,
   );
   for (const asked of byPlace) {
-    const said = seen.filter(({ currency }) => currency === null || currency === asked.currency);
-    const readBefore = said.filter((one) => !one.isDoubtful);
+    const readBefore = seen.filter((one) => !one.isDoubtful);
     const entries = expectedIn(asked.window, readBefore);
-    const isDoubtful = said.some((one) => one.isDoubtful && overlaps(one, asked.window));
+    const isDoubtful = seen.some((one) => one.isDoubtful && overlaps(one, asked.window));
     const last = wide.at(-1);
     const fits = expected + entries < entriesMax;
     if (last !== undefined && !isAlone && !isDoubtful && fits && touch(last, asked, zone)) {

@@ -6,7 +6,7 @@ import { accountDaysAround, type DayFigures, changedDays } from '../../src/store
 import { certifiedWindows } from '../../src/store/certificates.ts';
 import { daysToChain, saveChained } from '../../src/store/chaining.ts';
 import { readAccountToChain } from '../../src/store/entries.ts';
-import { storeWindow } from '../../src/store/windows.ts';
+import { storeWindow } from '../support/store-window.ts';
 import { writeTransaction } from '../../src/store/engine/write-transaction.ts';
 import { certified, entry, MERCHANT, NOW, onBothDatabases } from './support.ts';
 

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import { latenessMeasured } from '../../src/store/lateness.ts';
-import { storeWindow } from '../../src/store/windows.ts';
+import { storeWindow } from '../support/store-window.ts';
 import type { WindowReading } from '../../src/store/compare-with-stored.ts';
 import { emptyTables } from '../support/database.ts';
 import { acquireLease } from '../../src/store/engine/lease.ts';

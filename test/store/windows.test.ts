@@ -4,7 +4,8 @@ import { LeaseLost, releaseLeases } from '../../src/store/engine/lease.ts';
 import { finishRun, runById, startRun } from '../../src/store/runs.ts';
 import { SECOND_READING_AFTER_MS } from '../../src/store/absent-entries.ts';
 import { certifiedWindows, uncertifiedOfEach } from '../../src/store/certificates.ts';
-import { judgeReading, storeWindow } from '../../src/store/windows.ts';
+import { judgeReading } from '../../src/store/windows.ts';
+import { storeWindow } from '../support/store-window.ts';
 import type { WindowToStore } from '../../src/store/compare-with-stored.ts';
 import { acceptAllHeld } from '../support/held.ts';
 import {
@@ -41,7 +42,6 @@ onBothDatabases((store) => {
   const toStore = (change: Partial<WindowToStore>): WindowToStore => ({
     merchantNo: MERCHANT,
     window: DAY,
-    currency: null,
     reading: certified([]),
     runId: store().runId,
     now: NOW,

@@ -61,7 +61,7 @@ async function read(platform: MemoryPlatform, more: Partial<SyncOptions> = {}) {
     ...more,
   }).catch((error: unknown) => error as Error);
   const { rows } = await database.db
-    .selectFrom('sync_window')
+    .selectFrom('certificate')
     .select('begin_ms')
     .unionAll(database.db.selectFrom('ledger_entry').select('booked_ms as begin_ms'))
     .execute()
