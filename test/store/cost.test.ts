@@ -64,10 +64,6 @@ async function fill(db: Kysely<DB>): Promise<void> {
     db,
   );
   // As if all but that day had been chained and published.
-  await sql`ALTER TABLE ledger_entry ENABLE TRIGGER USER`.execute(db);
-  await sql`
-    INSERT INTO day_entries (merchant_no, currency, day, fingerprint, figured_fingerprint)
-    SELECT merchant_no, currency, day, 1, 1 FROM statement`.execute(db);
   await sql`
     INSERT INTO ledger_cursor (merchant_no, currency, figured_from, figured_through) SELECT merchant_no, currency, min(day), max(day) FROM account_day GROUP BY merchant_no, currency`.execute(
     db,

@@ -26,7 +26,6 @@ const THIRD = DAYS[2]!;
 describe('the plan', () => {
   const seenDay = (window: Window, total: number, isDoubtful = false): SeenWindow => ({
     ...window,
-    currency: null,
     total,
     isDoubtful,
   });
@@ -125,12 +124,12 @@ describe('reading', () => {
   const certificates = async () =>
     (
       await database.db
-        .selectFrom('sync_window')
-        .select(['begin_ms', 'end_ms', 'total'])
-        .where('certified_at', 'is not', null)
+        .selectFrom('certificate')
+        .select(['begin_ms', 'through_ms', 'total'])
+        .where('problem', 'is', null)
         .orderBy('begin_ms')
         .execute()
-    ).map((row) => [row.begin_ms, row.end_ms, row.total]);
+    ).map((row) => [row.begin_ms, row.through_ms, row.total]);
   const proven = () => certifiedWindows(database.db, 'M-TEST', ALL);
   const withoutThird = [
     { beginMs: ALL.beginMs, endMs: THIRD.beginMs - 1 },
@@ -211,8 +210,7 @@ describe('reading', () => {
   test('an empty window of which entries are stored proves none of its days without a proof of the zone', async () => {
     await sync(platformOf(spread(10, THIRD)).reader);
     expect((await certificates()).map(([, , total]) => total)).toEqual([0, 0, 10, 0, 0, 0, 0, 0]);
-    await database.db.deleteFrom('sync_window').execute();
-    await database.db.deleteFrom('certified_span').execute();
+    await database.db.deleteFrom('certificate').execute();
     const empty = platformOf([]);
     const failing: LedgerReader = {
       page: (query, signal) =>
