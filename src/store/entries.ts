@@ -265,7 +265,7 @@ export async function anyEntry(db: Db): Promise<LedgerEntry | null> {
 }
 
 export async function windowsHolding<
-  Span extends { readonly window: Window; readonly currency: string | null },
+  Span extends { readonly window: Window; readonly currency?: string | null },
 >(db: Db, merchantNo: string, spans: readonly Span[]): Promise<Span[]> {
   if (spans.length === 0) return [];
   const rows = await rowsOf(db)<{ nth: number }>`
@@ -273,7 +273,7 @@ export async function windowsHolding<
     SELECT span.nth::int AS nth FROM unnest(
       ${arrayLiteral(spans.map(({ window }) => window.beginMs))}::bigint[],
       ${arrayLiteral(spans.map(({ window }) => window.endMs))}::bigint[],
-      ${arrayLiteral(spans.map(({ currency }) => currency))}::text[]
+      ${arrayLiteral(spans.map(({ currency = null }) => currency))}::text[]
     ) WITH ORDINALITY AS span (begin_ms, end_ms, currency, nth)
     WHERE EXISTS (
       SELECT FROM held CROSS JOIN LATERAL (

@@ -100,11 +100,11 @@ export function createReadingWork(
       [...cappedAt].flatMap((total) => {
         const again = provenAt.get(total) ?? [];
         provenAt.delete(total);
-        return again.map(({ window, currency }) => wideOf([window], currency));
+        return again.map(({ window }) => wideOf([window]));
       }),
-    noteTotal: ({ window, currency }, page) => {
+    noteTotal: ({ window }, page) => {
       const { total } = page;
-      const key = keyOf(window, currency);
+      const key = keyOf(window);
       if (!statedBy.has(total) && statedBy.size < TOTALS_MAX) statedBy.set(total, key);
       if (total !== run.total) run = { total, windows: [], isShort: false };
       run.isShort ||= page.entries.length + page.unreadable.length < Math.min(PAGE_SIZE_MAX, total);
@@ -114,19 +114,18 @@ export function createReadingWork(
       if (run.isShort && holdsTwoApart(run.windows))
         throw new ReadingStopped(alikeText(total, run.windows.length));
     },
-    isStatedElsewhere: ({ window, currency }, total) => {
+    isStatedElsewhere: ({ window }, total) => {
       if (total < CAP_MIN) return false;
       if (cappedAt.has(total)) return true;
       const by = statedBy.get(total);
-      return by !== undefined && by !== keyOf(window, currency);
+      return by !== undefined && by !== keyOf(window);
     },
     noteCap: (sentence) => void caps.add(sentence),
     caps: () => [...caps],
   };
 }
 
-const keyOf = ({ beginMs, endMs }: Window, currency: string | null): string =>
-  `${beginMs} ${endMs} ${currency ?? ''}`;
+const keyOf = ({ beginMs, endMs }: Window): string => `${beginMs} ${endMs}`;
 
 const isSame = (one: Window, other: Window): boolean =>
   one.beginMs === other.beginMs && one.endMs === other.endMs;

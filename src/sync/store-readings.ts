@@ -26,6 +26,7 @@ import { createDayReadings, cutAtMidnights } from './day-readings.ts';
 import type { NotedReading } from './certify.ts';
 import type { OwnLedgerOptions } from './ledger-sight.ts';
 import { createOwnLedger, type OwnLedger } from './own-ledger.ts';
+import type { AccountAsked } from './page-source.ts';
 import { holds, plannedIn, type WideWindow, wideOf } from './wide-windows.ts';
 import pLimit from 'p-limit';
 
@@ -145,8 +146,8 @@ function createAbsences({ db, lease, merchantNo, runId, now, planned }: ReadingS
       const judged = await judgeReading(
         db,
         lease,
-        missing.map(({ asked: { window, currency }, namelessCount }) => ({
-          ...{ merchantNo, planned: window, currency, runId, now: now(), namelessCount },
+        missing.map(({ asked: { window }, namelessCount }) => ({
+          ...{ merchantNo, planned: window, currency: null, runId, now: now(), namelessCount },
         })),
       );
       return {
@@ -202,7 +203,7 @@ function createRecognition(
   const store = async (part: Asked, read: NotedReading): Promise<void> => {
     signal.throwIfAborted();
     const windows = plannedIn(part, planned).map(({ window }) => window);
-    const one = { asked: wideOf(windows, part.currency), read };
+    const one = { asked: wideOf(windows), read };
     const { entries } = read.reading;
     if (!ledger.knows(entries) && !(await ledger.mayTell())) await settle();
     if (ledger.knows(entries) || (entries.length === 0 && !(await ledger.holds()))) return believe(one);
@@ -334,11 +335,11 @@ function createOthers(
   },
 ) {
   let provenBefore: Promise<readonly Window[]> | null = null;
-  const hold = (asked: readonly Asked[], foreign?: Parameters<typeof holdStored>[3]): Promise<void> =>
+  const hold = (asked: readonly AccountAsked[], foreign?: Parameters<typeof holdStored>[3]): Promise<void> =>
     holdStored(
       db,
       lease,
-      [...asked, ...ledger.olderLacking()].map(({ window, currency }) => ({
+      [...asked, ...ledger.olderLacking()].map(({ window, currency = null }) => ({
         ...{ merchantNo, runId, now: now(), currency, planned: window },
       })),
       foreign,
@@ -401,7 +402,7 @@ function createWrites(
       const did = await storeWide(db, lease, parts, daysRead);
       tally.count(read, parts.length, did);
       parts.forEach(({ part: { window, reading } }, at) => {
-        absences.note({ window, currency: null }, reading, did.absent[at]!);
+        absences.note({ window }, reading, did.absent[at]!);
       });
     },
     /** Keeps what came, and puts the window on record as unproven, whatever proved it before. */

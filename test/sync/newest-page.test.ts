@@ -52,7 +52,6 @@ async function read(platform: MemoryPlatform, more: Partial<SyncOptions> = {}) {
     lease,
     merchant: MERCHANT,
     windows: WINDOWS,
-    currencies: null,
     zone: ZONE,
     provesNewest: true,
     runId: await startRun(database.db, run),

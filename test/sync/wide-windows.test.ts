@@ -31,7 +31,7 @@ describe('the plan', () => {
   });
   const plan = (windows: readonly Window[], seen: readonly SeenWindow[], more = {}) =>
     widen(
-      windows.map((window) => ({ window, currency: null })),
+      windows.map((window) => ({ window })),
       { seen, zone: 'UTC', entriesMax: 2_000, ...more },
     ).map(({ planned }) => planned.length);
 
@@ -71,17 +71,11 @@ describe('the plan', () => {
     expect(plan(DAYS, seen)).toEqual([2, 1, 5]);
   });
 
-  test('joins neither over a gap, nor over a change of the clock, nor two currencies', () => {
+  test('joins neither over a gap, nor over a change of the clock', () => {
     expect(plan([...DAYS.slice(0, 2), ...DAYS.slice(3)], [])).toEqual([2, 5]);
     const zone = 'Europe/Berlin';
     const days = daysFrom('2026-03-27', '2026-03-30', zone);
     expect(plan(days, [], { zone })).toEqual([3, 2]);
-    const both = ['USD', 'EUR'].flatMap((currency) => DAYS.map((window) => ({ window, currency })));
-    const wide = widen(both, { seen: [], zone: 'UTC', entriesMax: 2_000 });
-    expect(wide.map(({ currency, planned }) => [currency, planned.length])).toEqual([
-      ['EUR', 8],
-      ['USD', 8],
-    ]);
   });
 
   test('cuts days into groups of about as many', () => {

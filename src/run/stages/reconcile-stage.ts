@@ -31,7 +31,7 @@ const HEALING_SPAN_MS_MAX = 24 * 3_600_000;
 /** Most breaks checked to choose the spans of one run: many may lie in one span. */
 const BREAKS_CHECKED_MAX = 10 * HEALING_READS_MAX;
 
-/** Returns what the figures say in the end; null if only some currencies were chained. */
+/** Returns what the figures say in the end. */
 export async function reconcileStage(
   work: MerchantWork,
   outcome: MerchantOutcome,
@@ -56,7 +56,7 @@ export async function reconcileStage(
 
 /** The day after the range is read as well, as today's first hours may be. */
 const chain = (
-  { request, deps, lease, runId, merchantNo, days: { from, to } }: MerchantWork,
+  { deps, lease, runId, merchantNo, days: { from, to } }: MerchantWork,
   known?: KnownAhead,
 ): Promise<Reconciled> =>
   reconcileAccounts({
@@ -65,7 +65,7 @@ const chain = (
     lease,
     runId,
     readQuarantined,
-    accounts: { merchantNo, currencies: request.currencies },
+    accounts: { merchantNo, currencies: null },
     days: { from, to: addDays(to, 1) },
     onProgress: (progress) => deps.onProgress({ stage: 'reconcile', merchantNo, ...progress }),
   });
@@ -75,11 +75,11 @@ const chain = (
  * is read if the platform failed before.
  */
 async function heal(work: MerchantWork, outcome: MerchantOutcome): Promise<boolean> {
-  const { request, deps, merchantNo } = work;
+  const { deps, merchantNo } = work;
   const report = outcome.sync?.report;
   if (report !== undefined && (report.failure !== null || report.otherLedgers.length > 0)) return false;
   const { newest, longestWaiting } = await breaksToHeal(deps.db, {
-    accounts: accountsOf(merchantNo, request.currencies),
+    accounts: accountsOf(merchantNo, null),
     spanMsMax: HEALING_SPAN_MS_MAX,
     limit: BREAKS_CHECKED_MAX,
     now: deps.now(),
@@ -108,7 +108,6 @@ async function readAgain(
     lease,
     merchant,
     windows: [window],
-    currencies: null,
     runId,
     zoneGate,
     ...(deps.observer && { trace: deps.observer.trace, onSplit: deps.observer.onSplit }),

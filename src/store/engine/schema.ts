@@ -2251,10 +2251,6 @@ export interface Task {
    */
   attempts: Generated<number>;
   /**
-   * Of a range: the currency that was asked for. '' where every currency is read.
-   */
-  currency: Generated<string>;
-  /**
    * How it ended for this merchant alone. Null while it waits, and if it was given up.
    */
   exit_code: number | null;
