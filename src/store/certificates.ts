@@ -178,11 +178,7 @@ export async function daysNotChained(db: Db, merchantNo: string): Promise<Busine
 }
 
 /** To be called in the transaction that saves what these days were chained to, under the lease. */
-export async function noteChained(
-  trx: Trx,
-  merchantNo: string,
-  days: readonly BusinessDay[],
-): Promise<void> {
+export async function noteChained(trx: Trx, merchantNo: string, days: readonly BusinessDay[]): Promise<void> {
   if (days.length === 0) return;
   await trx
     .updateTable('certificate')
@@ -194,11 +190,7 @@ export async function noteChained(
 }
 
 /** Makes these days count as changed whatever their entries are, so that they get new figures. */
-export async function noteToChain(
-  trx: Trx,
-  merchantNo: string,
-  days: readonly BusinessDay[],
-): Promise<void> {
+export async function noteToChain(trx: Trx, merchantNo: string, days: readonly BusinessDay[]): Promise<void> {
   if (days.length === 0) return;
   await trx
     .insertInto('certificate')
@@ -236,7 +228,10 @@ const readWithin = (db: Db, merchantNo: string, within: Window) => {
 export const completeWithin = (db: Db, merchantNo: string, within: Window): Promise<Window[]> =>
   readWithin(db, merchantNo, within)
     .where('problem', 'is', null)
-    .select((eb) => [eb.ref('begin_ms').$notNull().as('beginMs'), eb.ref('through_ms').$notNull().as('endMs')])
+    .select((eb) => [
+      eb.ref('begin_ms').$notNull().as('beginMs'),
+      eb.ref('through_ms').$notNull().as('endMs'),
+    ])
     .execute();
 
 const doubtsWithin = (db: Db, merchantNo: string, within: Window): Promise<Doubt[]> =>

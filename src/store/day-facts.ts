@@ -135,15 +135,7 @@ export const UNREADABLE_SPANS = sql`
   GROUP BY 1`;
 
 interface FactRow {
-  readonly kind:
-    | 'day'
-    | 'first'
-    | 'before'
-    | 'changed'
-    | 'revised'
-    | 'break'
-    | 'unreadable'
-    | 'acknowledged';
+  readonly kind: 'day' | 'first' | 'before' | 'changed' | 'revised' | 'break' | 'unreadable' | 'acknowledged';
   readonly nth: number;
   readonly day: BusinessDay | null;
   /** Of kind `day` alone. */

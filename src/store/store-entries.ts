@@ -54,11 +54,7 @@ async function storeSome(trx: Trx, batch: Batch): Promise<SomeStored> {
   const inserted = fresh.length;
   const days = fresh.map(({ bookedAt }) => bookedAt.slice(0, 10));
   if (inserted === entries.length) return { inserted, amended: 0, returned: 0, unchanged: 0, days };
-  const { touched, amended, returned, changedDays } = await recordAmendments(
-    trx,
-    sentRows(entries),
-    batch,
-  );
+  const { touched, amended, returned, changedDays } = await recordAmendments(trx, sentRows(entries), batch);
   const unchanged = entries.length - inserted - touched;
   return { inserted, amended, returned, unchanged, days: [...days, ...changedDays] };
 }

@@ -1,12 +1,6 @@
 /** Stores one reading of one window, completely or not at all. Entries get into the database in no other way. */
 import type { LedgerEntry } from '../ledger/entry.ts';
-import {
-  changesDays,
-  noteForeignDays,
-  storeDays,
-  type DayReading,
-  type Writer,
-} from './certificates.ts';
+import { changesDays, noteForeignDays, storeDays, type DayReading, type Writer } from './certificates.ts';
 import type { Lease } from './engine/lease.ts';
 import {
   isAllStored,

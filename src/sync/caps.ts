@@ -52,8 +52,7 @@ async function askHalves(
 ): Promise<CapFinding> {
   const halves = halvesOf(asked.window, times);
   if (halves === null) return NONE;
-  const totalOf = async (window: Window): Promise<number> =>
-    (await source.page({ window }, 1)).total;
+  const totalOf = async (window: Window): Promise<number> => (await source.page({ window }, 1)).total;
   try {
     const cutMs = halves[1].beginMs;
     // Asked for with the clock's slack, both halves have the entries next to the cut.

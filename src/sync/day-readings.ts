@@ -44,7 +44,8 @@ export function createDayReadings(planned: readonly Window[], zone: string) {
   return {
     take: (window: Window, reading: WindowReading): DayReading[] =>
       cutAtMidnights(window, zone).flatMap(
-        ({ day, beginMs, endMs }) => takeOf(day, { beginMs, endMs, reading: within(reading, { beginMs, endMs }, window) }) ?? [],
+        ({ day, beginMs, endMs }) =>
+          takeOf(day, { beginMs, endMs, reading: within(reading, { beginMs, endMs }, window) }) ?? [],
       ),
   };
 }

@@ -172,8 +172,7 @@ async function take(
   { onReading, onWindowDone }: ReadWindowsOptions,
 ): Promise<void> {
   const complete = task.second === null ? { asked: task, read } : task.second.add(read);
-  if (complete !== null)
-    await onReading({ window: complete.asked.window }, complete.read);
+  if (complete !== null) await onReading({ window: complete.asked.window }, complete.read);
   task.retryBudget.partsLeft -= 1;
   if (task.retryBudget.partsLeft === 0) task.planned.forEach(onWindowDone);
 }
@@ -232,11 +231,7 @@ class WindowQueue {
     this.#insert(parts.map(partOf));
   }
 
-  putApart(
-    { readBefore }: Task,
-    groups: readonly (readonly Window[])[],
-    orderUnsteady: boolean,
-  ): void {
+  putApart({ readBefore }: Task, groups: readonly (readonly Window[])[], orderUnsteady: boolean): void {
     if (orderUnsteady) this.#readFinely();
     this.#insert(groups.map((planned) => this.#waitingWide({ ...wideOf(planned), readBefore })));
   }

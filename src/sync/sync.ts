@@ -368,10 +368,7 @@ const settledOf = (given: SyncOptions, behindMs: number): ReturnType<typeof hold
     : holdBack(given.windows.map(fullSeconds), settledByMs(given, behindMs));
 
 /** The windows, cut where a wall-clock time would mean two instants. */
-const plannedOf = (
-  windows: readonly Window[],
-  { zone }: Pick<SyncOptions, 'zone'>,
-): Asked[] =>
+const plannedOf = (windows: readonly Window[], { zone }: Pick<SyncOptions, 'zone'>): Asked[] =>
   windows
     .flatMap((window) => splitAtTransitions(fullSeconds(window), zone))
     .map((window): Asked => ({ window }));

@@ -103,8 +103,7 @@ export function plannedIn(part: Asked, planned: readonly Asked[]): readonly Aske
   return own.length > 1 ? own : [part];
 }
 
-export const holds = (outer: Asked, inner: Asked): boolean =>
-  isWithin(inner.window, outer.window);
+export const holds = (outer: Asked, inner: Asked): boolean => isWithin(inner.window, outer.window);
 
 /** The planned windows may come in any order: days taken over from an earlier request are planned after those of the lookback. */
 export function wideOf(windows: readonly Window[]): WideWindow {

@@ -5,7 +5,13 @@ import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import { markEventsReported } from '../../src/store/events.ts';
 import { keepNotices, noticeEvent, unreportedNotices } from '../../src/store/notices.ts';
 import { noteChained } from '../../src/store/certificates.ts';
-import { merchantWith, sharedEntries, noteCompared, accountDaysOf, uncomparedDays } from '../../src/store/shared-entries.ts';
+import {
+  merchantWith,
+  sharedEntries,
+  noteCompared,
+  accountDaysOf,
+  uncomparedDays,
+} from '../../src/store/shared-entries.ts';
 import { writeTransaction } from '../../src/store/engine/write-transaction.ts';
 import {
   certified,
@@ -120,9 +126,7 @@ onBothDatabases((store) => {
     test('are searched until the days are compared, though they have their figures by then', async () => {
       const { db, lease } = store();
       const made = (merchantNo: string) =>
-        writeTransaction(db, lease, (trx) =>
-          noteChained(trx, merchantNo, ['2026-03-09']),
-        );
+        writeTransaction(db, lease, (trx) => noteChained(trx, merchantNo, ['2026-03-09']));
       await hold(ONE, entries(1));
       await hold(TWO, entries(1));
       await made(ONE);

@@ -48,7 +48,7 @@ const cuts: Cut[] = [
   { message: 'FOR SHARE', when: 'before' },
   { message: 'INSERT INTO ledger_entry', when: 'before' },
   { message: 'INSERT INTO ledger_entry', when: 'after' },
-  { message: 'INSERT INTO sync_window', when: 'after' },
+  { message: 'INSERT INTO certificate', when: 'after' },
   { message: 'commit', when: 'before' },
   { message: 'commit', when: 'after' },
 ];

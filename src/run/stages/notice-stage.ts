@@ -17,7 +17,13 @@ import {
 import { compareAmounts } from '../../ledger/money.ts';
 import { ALL_TIME, covers } from '../../ledger/window.ts';
 import { entriesADay } from '../../store/account-days.ts';
-import { accountDaysOf, sharedEntries, type SharedDay, noteCompared, uncomparedDays } from '../../store/shared-entries.ts';
+import {
+  accountDaysOf,
+  sharedEntries,
+  type SharedDay,
+  noteCompared,
+  uncomparedDays,
+} from '../../store/shared-entries.ts';
 import { certifiedWindows, hasUnreadable } from '../../store/certificates.ts';
 import type { FiguresSeen } from '../../reconcile/reconcile.ts';
 import { firstDaysWithBalance, pastAndBegin, storePast, type LedgerPast } from '../../store/ledger-past.ts';

@@ -54,9 +54,7 @@ async function fromNothing(): Promise<State> {
         WHERE match_id IN (SELECT id FROM book_match WHERE audit_event_id IS NULL)`.execute(trx);
       await sql`DELETE FROM book_match WHERE audit_event_id IS NULL`.execute(trx);
       await sql`DELETE FROM book_match_entry WHERE match_id IS NULL`.execute(trx);
-      await sql`UPDATE book_day SET matched_fingerprint = NULL, ledger_open = 7, is_changed = true`.execute(
-        trx,
-      );
+      await sql`UPDATE book_day SET matched_changes = NULL, ledger_open = 7, is_changed = true`.execute(trx);
       await matchIn(trx, { ...request, full: true });
       state = await stateOf(trx);
       throw undo;

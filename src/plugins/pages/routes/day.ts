@@ -24,10 +24,7 @@ import type { AccountFacts } from '../../../store/day-facts.ts';
 import { lastRepeatOf } from '../../../store/repeats.ts';
 import { unreadableWithin, type UnreadableWithin } from '../../../store/quarantine.ts';
 import { certificatesOf } from '../../../store/certificates.ts';
-import {
-  statementsOfDay,
-  type StatementRow,
-} from '../../../store/statements/statements.ts';
+import { statementsOfDay, type StatementRow } from '../../../store/statements/statements.ts';
 import {
   merchantIn,
   type Asked,
