@@ -21,7 +21,6 @@ const SHA256 = '0'.repeat(64);
 
 export async function seedPages(db: Kysely<DB>, past: PagesPast): Promise<void> {
   const { merchants, from, to } = past;
-  const window = { beginMs: dayWindow(from, ZONE).beginMs, endMs: dayWindow(to, ZONE).endMs };
   const names = sql`SELECT 'M' || lpad(nth::text, 6, '0') AS merchant_no FROM generate_series(1, ${merchants}::int) AS nth
     UNION ALL SELECT ${LARGE}`;
   // Day after day, as rows come in time.

@@ -22,7 +22,7 @@ export interface RangeFlags extends DayFlags {
   readonly currency: readonly string[];
 }
 
-/** A merchant's day is read and chained as a whole, whatever its currencies. */
+/** A merchant's day is read and chained completely, whatever its currencies. */
 export const withDayFlags = (command: Command): Command =>
   command
     .option('--from <day>', 'first day, YYYY-MM-DD; weekends and holidays are days like others')

@@ -252,10 +252,11 @@ function chainedBy(
     passes.flatMap((pass) => chosen(pass).map((day) => ({ currency: pass.account.currency, day })));
   return {
     figures: passes.flatMap((pass) => {
-      const touched = new Set([...pass.changed, ...(broken.get(pass) ?? [])]);
+      const touched = new Set(broken.get(pass) ?? []);
+      const changed = new Set(pass.changed);
       return pass.chained.days
-        .filter(({ figures, differs }) => differs || touched.has(figures.day))
-        .map(({ figures }) => figures);
+        .filter(({ figures, differs }) => differs || touched.has(figures.day) || changed.has(figures.day))
+        .map(({ figures, differs }) => ({ ...figures, isSame: !differs && !touched.has(figures.day) }));
     }),
     done: daysOf(({ changed, chained }) => changed.filter((day) => !chained.left.includes(day))),
     left: daysOf(({ chained }) => chained.left),

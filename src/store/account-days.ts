@@ -4,7 +4,7 @@ import { EVERY_ACCOUNT, type AccountFilter } from '../ledger/account-filter.ts';
 import type { Account, BusinessDay, StatedFigures, Verdict, Window } from '../ledger/entry.ts';
 import type { ChainedDay } from '../ledger/chain/account-days.ts';
 import { ofAccounts } from './account-filter.ts';
-import { arrayLiteral, type Db, type Trx, rowOf, rowsOf, type ValueOrSql } from './engine/database.ts';
+import { arrayLiteral, type Db, rowsOf, type ValueOrSql } from './engine/database.ts';
 import type { AccountDay as AccountDayTable } from './engine/schema.ts';
 import type { Columns } from './engine/shared-statement.ts';
 import { otherClosingsText } from '../ledger/chain/figures.ts';

@@ -129,7 +129,7 @@ async function daysAmong(
  * What is to be stored of a day after a reading; null if nothing changes. A reading of all that was read before takes its
  * place. One of a part of it proves nothing more; where it fails, the day is not complete any more. Pure.
  */
-export function replacing(known: KnownDay | undefined, reading: DayReading): DayReading | null {
+function replacing(known: KnownDay | undefined, reading: DayReading): DayReading | null {
   if (known === undefined || known.read_at === null) return reading;
   const [beginMs, endMs] = [known.begin_ms!, known.through_ms!];
   if (reading.beginMs <= beginMs && reading.endMs >= endMs) {

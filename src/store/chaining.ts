@@ -340,13 +340,18 @@ function storedFacts(db: Db, merchants: readonly string[]): Promise<Omit<LawFact
     FROM account ORDER BY account.merchant_no, account.currency`;
 }
 
+/** `isSame`: only that they still hold is stored. The day's statement is due where its entries changed since all the same. */
+interface ChainedFigures extends DayFigures {
+  readonly isSame?: boolean;
+}
+
 interface CurrencyDay {
   readonly currency: string;
   readonly day: BusinessDay;
 }
 
 export interface Chained {
-  readonly figures: readonly DayFigures[];
+  readonly figures: readonly ChainedFigures[];
   /** Days to take off the list of changed ones. A sum of figures that one of them belongs to is forgotten. */
   readonly done: readonly CurrencyDay[];
   readonly left: readonly CurrencyDay[];
@@ -391,13 +396,15 @@ const saving = (asks: readonly ToSave[], held: RawBuilder<unknown>): RawBuilder<
     WITH held AS MATERIALIZED ${heldMerchants(asks, held)},
     done AS MATERIALIZED (SELECT * FROM ${dayRows(asks.map(({ made }) => made.done))} JOIN held USING (nth)),
     saved AS (
-      INSERT INTO account_day (merchant_no, ${COLUMNS}, publish_due, entries_fingerprint)
-      SELECT held.merchant_no, ${COLUMNS}, true, coalesce((
+      INSERT INTO account_day AS known (merchant_no, ${COLUMNS}, publish_due, entries_fingerprint)
+      SELECT held.merchant_no, ${COLUMNS}, made.publish_due, coalesce((
         SELECT changes FROM certificate
         WHERE (merchant_no, day) = (held.merchant_no, made.day)
       ), 0) FROM held JOIN ${rowsToStore(figures)} AS made USING (merchant_no)
       ON CONFLICT (merchant_no, currency, day) DO UPDATE SET (${COLUMNS}, publish_due, entries_fingerprint) = ROW (
-        ${EXCLUDED}, true, excluded.entries_fingerprint
+        ${EXCLUDED},
+        known.publish_due OR excluded.publish_due OR known.entries_fingerprint <> excluded.entries_fingerprint,
+        excluded.entries_fingerprint
       )
     ), listed AS (
       INSERT INTO certificate (merchant_no, day)
@@ -433,7 +440,8 @@ function gaplessRows(asks: readonly ToSave[]): RawBuilder<unknown> {
   ) AS one (nth, currency, from_day, through_day)`;
 }
 
-const columnsOf = (figures: DayFigures) => ({
+const columnsOf = (figures: ChainedFigures) => ({
+  publish_due: figures.isSame !== true,
   currency: figures.currency,
   day: figures.day,
   ...figureColumns(figures),

@@ -3,7 +3,6 @@
  * it, and ranges of days that people asked for. Those of backfills are in src/run/backfill/tasks.ts.
  */
 import { sql, type RawBuilder } from 'kysely';
-import type { AccountFilter } from '../ledger/account-filter.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { storableJson } from '../ledger/text.ts';
 import { ofMerchants } from './account-filter.ts';

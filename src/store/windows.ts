@@ -70,12 +70,12 @@ export async function storeWide(
 ): Promise<PartsStored> {
   const open = checked.filter(({ unstored }) => !isAllStored(unstored));
   const known = sum(checked.map(({ part: { reading } }) => new Set(reading.entries.map(numberOf)).size));
-  const { merchantNo } = checked[0]!.part;
-  if (open.length === 0 && !(await changesDays(db, merchantNo, days)))
+  const [first] = checked;
+  if (first === undefined || (open.length === 0 && !(await changesDays(db, first.part.merchantNo, days))))
     return { ...NOTHING_CHANGED, unchanged: known, absent: checked.map(() => 0) };
   const entries = lastOfEach(open.flatMap(({ unstored }) => unstored.entries));
   const written = await writeTransaction(db, lease, (trx) =>
-    write(trx, checked[0]!.part, { open, entries, days }),
+    write(trx, first.part, { open, entries, days }),
   );
   const absentOf = new Map(open.map(({ part }, at) => [part, written.absent[at]!]));
   return {

@@ -33,7 +33,7 @@ test.each([
     'id merchant_no currency day after_batch_no before_batch_no expected_balance found_balance missing_net hint ' +
       'hint_batch_no begins_at ends_at found_at',
   ],
-  ['daybook_coverage', 'merchant_no currency proven_from proven_until last_proven_at'],
+  ['daybook_coverage', 'merchant_no proven_from proven_until last_proven_at'],
   [
     'daybook_statements',
     'merchant_no currency day revision is_current opening credit_total credit_count debit_total debit_count closing ' +

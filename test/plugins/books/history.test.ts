@@ -93,7 +93,7 @@ async function step({ below, of, next }: Random): Promise<void> {
   const kind = below(9);
   if (kind === 0) return writeLedger(db, [entry(), entry()]);
   if (kind === 1) return writeBook(db, [entry(), entry()]);
-  if (kind === 2) return void (await vanish(db, number(), of([NOW, NOW, null])));
+  if (kind === 2) return vanish(db, number(), of([NOW, NOW, null]));
   if (kind === 3) return withdraw(db, number());
   if (kind === 4) return merged(of, near, below);
   if (kind === 5 && next() < 0.5) return match(below, number);
