@@ -33,8 +33,9 @@ export interface Writer {
 const TOTAL_MAX = 2_147_483_647;
 
 /**
- * Stores what readings say of their days. A day that becomes complete, or no longer is, is to be chained. Readings that say what
- * is stored already write nothing. Where one is certified, another ledger is answered no more.
+ * Stores what readings say of their days. A day that becomes complete, or of which more is read, is to be chained; one that no
+ * longer is complete keeps its figures. Readings that say what is stored already write nothing. Where one is certified,
+ * another ledger is answered no more.
  */
 export async function storeDays(trx: Trx, writer: Writer, readings: readonly DayReading[]): Promise<void> {
   if (readings.length === 0) return;
@@ -77,8 +78,10 @@ async function upsertDays(
     ON CONFLICT (merchant_no, day) DO UPDATE SET begin_ms = excluded.begin_ms, through_ms = excluded.through_ms,
       total = excluded.total, entries = excluded.entries, unreadable = excluded.unreadable, requests = excluded.requests,
       problem = excluded.problem, read_at = excluded.read_at, run_id = excluded.run_id,
-      chained = known.chained AND known.read_at IS NOT NULL AND (known.problem IS NULL) = (excluded.problem IS NULL)
-        AND (known.begin_ms, known.through_ms) = (excluded.begin_ms, excluded.through_ms)`.execute(trx);
+      chained = known.chained AND (excluded.problem IS NOT NULL
+        OR (known.problem IS NULL AND (known.begin_ms, known.through_ms) IS NOT DISTINCT FROM (excluded.begin_ms, excluded.through_ms)))`.execute(
+    trx,
+  );
 }
 
 /** Whether `storeDays` would change anything. */
@@ -419,9 +422,4 @@ export async function noteForeignDays(
     )
     .onConflict((conflict) => conflict.columns(['merchant_no', 'currency', 'day']).doNothing())
     .execute();
-  await noteToChain(
-    trx,
-    merchantNo,
-    days.map(({ day }) => day),
-  );
 }
