@@ -21,16 +21,17 @@ const SHA256 = '0'.repeat(64);
 
 export async function seedPages(db: Kysely<DB>, past: PagesPast): Promise<void> {
   const { merchants, from, to } = past;
-  const window = { beginMs: dayWindow(from, ZONE).beginMs, endMs: dayWindow(to, ZONE).endMs };
   const names = sql`SELECT 'M' || lpad(nth::text, 6, '0') AS merchant_no FROM generate_series(1, ${merchants}::int) AS nth
     UNION ALL SELECT ${LARGE}`;
   // Day after day, as rows come in time.
   const days = sql`generate_series(${from}::timestamp, ${to}::timestamp, '1 day') AS night (at) CROSS JOIN (${names}) AS own
     CROSS JOIN LATERAL (SELECT at::date AS day) AS its`;
   await sql`
-    INSERT INTO certified_span (merchant_no, currency, spans)
-    SELECT merchant_no, '', int8multirange(int8range(${window.beginMs}::bigint, ${window.endMs}::bigint, '[]'))
-    FROM (${names}) AS own`.execute(db);
+    INSERT INTO certificate (merchant_no, day, begin_ms, through_ms, total, entries, unreadable, requests, read_at, chained)
+    SELECT merchant_no, day, begin_ms, begin_ms + 86399999, 1, 1, 0, 1, now(), true
+    FROM ${days} CROSS JOIN LATERAL (SELECT extract(epoch FROM day::timestamp AT TIME ZONE ${ZONE})::bigint * 1000 AS begin_ms) AS place`.execute(
+    db,
+  );
   // Each on a connection of its own.
   const accountDays = sql`
     INSERT INTO account_day (merchant_no, currency, day, opening, credit_total, credit_count, debit_total, debit_count,
@@ -78,11 +79,7 @@ async function seedLargeDay(db: Kysely<DB>, { to, largeDay }: PagesPast): Promis
     UPDATE account_day SET opening = 1000, credit_total = ${largeDay}::numeric / 100, credit_count = ${largeDay}::int,
       debit_total = 0, closing = 1000 + ${largeDay}::numeric / 100
     WHERE merchant_no = ${LARGE} AND day = ${to}`.execute(db);
-  // As many readings as a large day is cut into.
   await sql`
-    INSERT INTO sync_window (merchant_no, currency, begin_ms, end_ms, total, distinct_count, requests, certified_at)
-    SELECT ${LARGE}, '', begin_ms, begin_ms + 119999, 1400, 1400, 14, now()
-    FROM generate_series(${beginMs}::bigint, ${beginMs + 86_399_999}::bigint, 120000) AS begin_ms`.execute(
-    db,
-  );
+    UPDATE certificate SET total = ${largeDay}::int, entries = ${largeDay}::int, changes = changes + 1
+    WHERE merchant_no = ${LARGE} AND day = ${to}`.execute(db);
 }

@@ -64,14 +64,9 @@ export async function seedPast(db: Kysely<DB>, { scenario, days }: PastPlatform)
     db,
   );
   await sql`
-    INSERT INTO sync_window (merchant_no, currency, begin_ms, end_ms, total, distinct_count, requests, certified_at)
-    SELECT merchant_no, '', begin_ms, begin_ms + 86399999, ${PAST_ENTRIES_A_DAY}::int, ${PAST_ENTRIES_A_DAY}::int, 1, now()
+    INSERT INTO certificate (merchant_no, day, begin_ms, through_ms, total, entries, unreadable, requests, read_at, changes)
+    SELECT merchant_no, day, begin_ms, begin_ms + 86399999, ${PAST_ENTRIES_A_DAY}::int, ${PAST_ENTRIES_A_DAY}::int, 0, 1, now(), 1
     FROM ${nights}`.execute(db);
-  await sql`
-    INSERT INTO certified_span (merchant_no, currency, spans)
-    SELECT merchant_no, currency, range_agg(int8range(begin_ms, end_ms, '[]')) FROM sync_window GROUP BY 1, 2`.execute(
-    db,
-  );
   await sql`
     INSERT INTO account_day (merchant_no, currency, day, opening, credit_total, credit_count, debit_total, debit_count,
       closing, verdict, last_batch_no, last_booked_ms, restarted, revision, published_version)

@@ -50,14 +50,12 @@ export async function seedEntries(database: BenchDatabase, past: SearchPast): Pr
     // Marks rows as seen by everybody, which on a real table happened long ago.
     await client.query('VACUUM (ANALYZE) ledger_entry');
     for (const index of indexes) await client.query(index);
-    await client.query('ALTER TABLE ledger_entry ENABLE TRIGGER USER');
     await client.query('VACUUM ledger_entry');
   });
 }
 
 /** Takes off what would make filling slow. Returns the statements that put the indexes back. */
 async function withoutIndexes(client: pg.Client): Promise<string[]> {
-  await client.query('ALTER TABLE ledger_entry DISABLE TRIGGER USER');
   await client.query('ALTER TABLE ledger_entry SET UNLOGGED');
   const { rows } = await client.query<{ name: string; made: string; primary: string | null }>(
     `SELECT indexrelid::regclass::text AS name, pg_get_indexdef(indexrelid) AS made,

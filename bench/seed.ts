@@ -41,16 +41,12 @@ export async function seedLedger(db: Kysely<DB>, seed: Seed): Promise<void> {
   const seededDays = sql`generate_series(${lastDay}::timestamp - make_interval(days => ${days - 1}::int),
     ${lastDay}::timestamp, '1 day')`;
   await sql`
-    INSERT INTO sync_window (merchant_no, currency, begin_ms, end_ms, total, distinct_count, requests, certified_at)
-    SELECT ${merchantNo}, '', begin_ms, begin_ms + 86399999, ${perDay}, ${perDay}, ${Math.ceil(perDay / 100)}, now()
+    INSERT INTO certificate (merchant_no, day, begin_ms, through_ms, total, entries, unreadable, requests, read_at, changes)
+    SELECT ${merchantNo}, day::date, begin_ms, begin_ms + 86399999, ${perDay}, ${perDay}, 0, ${Math.ceil(perDay / 100)}, now(), 1
     FROM ${seededDays} AS day
       CROSS JOIN LATERAL (SELECT extract(epoch FROM day AT TIME ZONE ${ZONE})::bigint * 1000 AS begin_ms)`.execute(
     db,
   );
-  await sql`
-    INSERT INTO certified_span (merchant_no, currency, spans)
-    SELECT merchant_no, currency, range_agg(int8range(begin_ms, end_ms, '[]')) FROM sync_window
-    WHERE merchant_no = ${merchantNo} GROUP BY merchant_no, currency`.execute(db);
   await sql`VACUUM (ANALYZE) ledger_entry`.execute(db);
 }
 
@@ -83,8 +79,6 @@ export async function seedPublishedDays(
 
 /** All stored days count as chained and published as they are. */
 export async function markPublished(db: Kysely<DB>): Promise<void> {
-  await sql`UPDATE day_entries SET figured_fingerprint = fingerprint, compared_fingerprint = fingerprint`.execute(
-    db,
-  );
+  await sql`UPDATE certificate SET chained = true, compared = true`.execute(db);
   await sql`UPDATE account_day SET published_version = version`.execute(db);
 }

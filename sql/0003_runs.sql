@@ -41,7 +41,6 @@ CREATE TABLE task (
   finished_at timestamptz, -- When it ended or was given up. Null while it waits.
   kind text NOT NULL CHECK ((kind IN ('run', 'range', 'backfill', 'read', 'publish'))), -- run, range, backfill, read or publish.
   number bigint, -- By which number people name it: a range's own, that of the backfill, or that on the page of work. Null for a merchant's part of a run.
-  currency text COLLATE "C" NOT NULL DEFAULT '', -- Of a range: the currency that was asked for. '' where every currency is read.
   from_day date, -- First business day. Null where it is worked out when the work begins.
   to_day date, -- Last business day, included. Null where it is worked out when the work begins.
   attempts integer NOT NULL DEFAULT 0, -- How often it has failed so far.
@@ -60,7 +59,7 @@ CREATE INDEX task_run ON task (run_id, state);
 CREATE INDEX task_good ON task (merchant_no, run_id DESC) WHERE (reads AND (exit_code IN (0, 3)));
 CREATE UNIQUE INDEX task_of_run ON task (merchant_no, run_id) WHERE (kind = 'run');
 CREATE UNIQUE INDEX task_range ON task (number) WHERE (kind = 'range');
-CREATE UNIQUE INDEX task_range_open ON task (merchant_no, currency, from_day, to_day) WHERE ((kind = 'range') AND (state = 'waiting'));
+CREATE UNIQUE INDEX task_range_open ON task (merchant_no, from_day, to_day) WHERE ((kind = 'range') AND (state = 'waiting'));
 CREATE UNIQUE INDEX task_backfill_open ON task (number, merchant_no) WHERE ((kind = 'backfill') AND (state = 'waiting'));
 CREATE INDEX task_backfill ON task (number, to_day) WHERE (kind = 'backfill');
 CREATE INDEX task_slice_finished ON task (number, finished_at) WHERE ((kind = 'backfill') AND (state = 'ended'));

@@ -66,36 +66,31 @@ CREATE TABLE quarantined_entry (
 CREATE INDEX quarantined_entry_batch_no ON quarantined_entry (batch_no) WHERE (batch_no IS NOT NULL);
 CREATE INDEX quarantined_entry_open ON quarantined_entry (merchant_no) WHERE ((released_at IS NULL) AND (acknowledged_at IS NULL));
 
--- Spans of time that were read: those under certificate, and those whose last reading could not be certified.
-CREATE TABLE sync_window (
+-- A merchant's business days as they were last read: one row a day, and the unit of proof. A day is complete where its last reading was certified and nothing of it is
+-- in doubt.
+CREATE TABLE certificate (
   merchant_no text COLLATE "C" NOT NULL,
-  currency text COLLATE "C" NOT NULL DEFAULT '', -- The currency that was read; '' where every currency was.
-  begin_ms bigint NOT NULL, -- First ms of the span, since 1970.
-  end_ms bigint NOT NULL, -- Last ms of the span, included.
-  total integer NOT NULL, -- How many records the platform said it has there. Where certified: distinct_count + quarantined_count.
-  distinct_count integer NOT NULL, -- How many distinct entries came.
-  quarantined_count integer NOT NULL DEFAULT 0, -- How many records came that could not be read as entries.
-  requests integer NOT NULL, -- How many calls the reading took.
-  certified_at timestamptz, -- When the reading was certified. Null: it could not be, and problem says why.
+  day date NOT NULL, -- The business day: a calendar day in the platform's zone.
+  begin_ms bigint, -- First ms of the day that was read, since 1970.
+  through_ms bigint, -- Last ms of the day that was read, included. Before the day's last one where the day was not over.
+  total integer, -- How many records the platform said it has there. Where certified: entries + unreadable.
+  entries integer, -- How many distinct entries came.
+  unreadable integer, -- How many records came that could not be read as entries.
+  requests integer, -- How many calls the reading took.
+  read_at timestamptz, -- When a reading had these figures first. Null: entries of the day are stored, and the day itself was never read.
   problem text, -- Why the last reading could not be certified. Null where it is certified.
-  run_id bigint REFERENCES run (id), -- The run that read it. Null where none is on record.
-  -- Of a span of every currency that failed: currencies that were certified by themselves over all of it since.
-  proven_currencies text[] COLLATE "C" NOT NULL DEFAULT '{}',
-  PRIMARY KEY (merchant_no, currency, begin_ms, end_ms),
-  CHECK (begin_ms <= end_ms),
-  CHECK ((certified_at IS NULL) = (problem IS NOT NULL))
+  run_id bigint REFERENCES run (id), -- The run of that reading. Null where none is on record.
+  chained boolean NOT NULL DEFAULT false, -- False where entries or the certificate changed and figures are still to be made.
+  compared boolean NOT NULL DEFAULT true, -- False where entries changed and are still to be compared with those of other merchants.
+  changes integer NOT NULL DEFAULT 0, -- How often entries of the day were stored, changed or marked as vanished: who remembers the number sees whether they changed since.
+  PRIMARY KEY (merchant_no, day),
+  CHECK (begin_ms <= through_ms),
+  CHECK (num_nulls(begin_ms, through_ms, total, entries, unreadable, requests, read_at) IN (0, 7)),
+  CHECK ((read_at IS NOT NULL) OR ((problem IS NULL) AND (run_id IS NULL)))
 );
-CREATE INDEX sync_window_end ON sync_window (merchant_no, end_ms);
-CREATE INDEX sync_window_uncertified ON sync_window (merchant_no, begin_ms) WHERE (certified_at IS NULL);
-
--- All time that was ever certified, joined: one row for each merchant and what was asked for. sync_window has the single readings, and the spans whose last reading
--- failed, which do not count as proven.
-CREATE TABLE certified_span (
-  merchant_no text COLLATE "C" NOT NULL,
-  currency text COLLATE "C" NOT NULL, -- The currency that was read; '' where every currency was.
-  spans int8multirange NOT NULL, -- The certified spans of time, in ms since 1970.
-  PRIMARY KEY (merchant_no, currency)
-);
+CREATE INDEX certificate_to_chain ON certificate (merchant_no, day) WHERE (NOT chained);
+CREATE INDEX certificate_to_compare ON certificate (merchant_no, day) WHERE (NOT compared);
+CREATE INDEX certificate_failed ON certificate (merchant_no, day) WHERE (problem IS NOT NULL);
 
 -- Stored entries that a certified reading did not hold, until that is believed or they come again.
 CREATE TABLE absent_entry (
@@ -146,21 +141,6 @@ CREATE TABLE ledger_cursor (
   CONSTRAINT ledger_cursor_checked CHECK (num_nulls(checked_from, checked_to, checked_total, is_held, checked_at, round_read, round_of, round_began_at, round_through_ms, page_order) IN (0, 10))
 );
 
--- For each account's day, a fingerprint of its stored entries. A trigger of ledger_entry keeps it.
-CREATE TABLE day_entries (
-  merchant_no text COLLATE "C" NOT NULL, currency text COLLATE "C" NOT NULL, day date NOT NULL,
-  fingerprint numeric NOT NULL DEFAULT 0, -- The sum of a hash of each entry that has not vanished, whatever their order; 0 without entries.
-  figured_fingerprint numeric, -- The fingerprint of the entries that the figures were made of; null where they are to be made, whatever the entries are.
-  -- The two differ. A column of its own has statistics, so that the planner knows how rare it is.
-  is_changed boolean NOT NULL GENERATED ALWAYS AS ((figured_fingerprint IS DISTINCT FROM fingerprint)) STORED,
-  compared_fingerprint numeric, -- The fingerprint of the entries that were compared with those of other merchants; null before the first time.
-  -- It differs from the fingerprint: the next run compares the day.
-  is_uncompared boolean NOT NULL GENERATED ALWAYS AS ((compared_fingerprint IS DISTINCT FROM fingerprint)) STORED,
-  PRIMARY KEY (merchant_no, currency, day)
-);
-CREATE INDEX day_entries_changed ON day_entries (merchant_no, currency, day) WHERE is_changed;
-CREATE INDEX day_entries_uncompared ON day_entries (merchant_no, currency, day) WHERE is_uncompared;
-
 -- How late entries come: how many came late, and by how many days, and how many the compared months have in all.
 CREATE TABLE lateness_count (
   merchant_no text COLLATE "C" NOT NULL,
@@ -196,33 +176,18 @@ CREATE TABLE silent_account (
   CHECK ((silent_days > 0) OR (usual_tail_ms IS NOT NULL))
 );
 
--- A hash of an entry, the same on every server. The signs are in it, as the hash of a number does not know them.
-CREATE FUNCTION entry_hash(text, text, numeric, numeric, numeric, timestamp without time zone, bigint) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$SELECT hashtextextended(hash_record_extended(ROW($1, $2, $3, $4, $5, $6, $7, $3 < 0, $4 < 0, $5 < 0), 0)::text, 0)$$;
+-- Accounts that another ledger was answered for: these days are not proven of the account until a certified reading shows its own.
+CREATE TABLE foreign_account_day (
+  merchant_no text COLLATE "C" NOT NULL, currency text COLLATE "C" NOT NULL, day date NOT NULL,
+  begin_ms bigint NOT NULL, -- First ms of the day that was read, since 1970.
+  end_ms bigint NOT NULL, -- Last ms of the day that was read, included.
+  run_id bigint REFERENCES run (id), -- The run that was answered so. Null where none is on record.
+  PRIMARY KEY (merchant_no, currency, day),
+  CHECK (begin_ms <= end_ms)
+);
 
--- Keeps day_entries: adds the hashes of entries that came, and takes away those that went.
-CREATE FUNCTION note_day_entries() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  IF TG_OP <> 'DELETE' THEN
-    INSERT INTO day_entries AS known (merchant_no, currency, day, fingerprint)
-    SELECT merchant_no, currency, booked_at::date,
-      sum(entry_hash(batch_no, transaction_type, credit, debit, balance, booked_at, booked_ms))
-    FROM came WHERE vanished_at IS NULL GROUP BY 1, 2, 3
-    ON CONFLICT (merchant_no, currency, day) DO UPDATE SET fingerprint = known.fingerprint + excluded.fingerprint;
-  END IF;
-  IF TG_OP <> 'INSERT' THEN
-    INSERT INTO day_entries AS known (merchant_no, currency, day, fingerprint)
-    SELECT merchant_no, currency, booked_at::date,
-      -sum(entry_hash(batch_no, transaction_type, credit, debit, balance, booked_at, booked_ms))
-    FROM went WHERE vanished_at IS NULL GROUP BY 1, 2, 3
-    ON CONFLICT (merchant_no, currency, day) DO UPDATE SET fingerprint = known.fingerprint + excluded.fingerprint;
-  END IF;
-  RETURN NULL;
-END $$;
-CREATE TRIGGER ledger_entry_came AFTER INSERT ON ledger_entry REFERENCING NEW TABLE AS came EXECUTE FUNCTION note_day_entries();
-CREATE TRIGGER ledger_entry_altered AFTER UPDATE ON ledger_entry REFERENCING OLD TABLE AS went NEW TABLE AS came EXECUTE FUNCTION note_day_entries();
-CREATE TRIGGER ledger_entry_went AFTER DELETE ON ledger_entry REFERENCING OLD TABLE AS went EXECUTE FUNCTION note_day_entries();
-
--- Account days whose entries are not those that their figures were made of.
-CREATE VIEW changed_day AS SELECT
-  merchant_no, currency, day
-FROM day_entries WHERE is_changed;
+-- What keeps days of one account from being proven, though the merchant's day is under certificate: absent entries, a silence, another ledger.
+CREATE VIEW account_doubt AS
+SELECT merchant_no, currency, begin_ms, end_ms FROM absent_entry
+UNION ALL SELECT merchant_no, currency, begin_ms, end_ms FROM silent_account WHERE accepted_at IS NULL
+UNION ALL SELECT merchant_no, currency, begin_ms, end_ms FROM foreign_account_day;

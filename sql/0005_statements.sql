@@ -27,6 +27,34 @@ CREATE TABLE account_day (
 CREATE INDEX account_day_restarted ON account_day (merchant_no) WHERE restarted;
 CREATE INDEX account_day_due ON account_day (merchant_no, day) WHERE (version <> published_version);
 
+-- Account days whose figures are still to be made anew: those of days that are not chained.
+CREATE VIEW changed_day AS SELECT
+  c.merchant_no, account.currency, c.day
+FROM certificate c CROSS JOIN LATERAL (
+  WITH RECURSIVE held (currency) AS (
+    (SELECT currency FROM ledger_entry WHERE merchant_no = c.merchant_no AND vanished_at IS NULL ORDER BY currency LIMIT 1)
+    UNION ALL
+    SELECT (SELECT e.currency FROM ledger_entry e
+      WHERE e.merchant_no = c.merchant_no AND e.vanished_at IS NULL AND e.currency > held.currency ORDER BY e.currency LIMIT 1)
+    FROM held WHERE held.currency IS NOT NULL
+  ), figured (currency) AS (
+    (SELECT currency FROM account_day WHERE merchant_no = c.merchant_no ORDER BY currency LIMIT 1)
+    UNION ALL
+    SELECT (SELECT d.currency FROM account_day d WHERE d.merchant_no = c.merchant_no AND d.currency > figured.currency ORDER BY d.currency LIMIT 1)
+    FROM figured WHERE figured.currency IS NOT NULL
+  )
+  SELECT currency FROM held WHERE EXISTS (
+    SELECT FROM ledger_entry e
+    WHERE e.merchant_no = c.merchant_no AND e.currency = held.currency AND e.vanished_at IS NULL AND e.booked_at::date = c.day
+      AND e.booked_ms BETWEEN (extract(epoch FROM c.day) * 1000)::bigint - 86400000 AND (extract(epoch FROM c.day) * 1000)::bigint + 172800000
+  )
+  UNION
+  SELECT currency FROM figured WHERE EXISTS (
+    SELECT FROM account_day d WHERE d.merchant_no = c.merchant_no AND d.currency = figured.currency AND d.day = c.day
+  )
+) AS account
+WHERE NOT c.chained;
+
 -- Places where an account's balance does not follow from the entry before.
 CREATE TABLE continuity_break (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, -- Number of the break, counting up.
@@ -179,13 +207,12 @@ FROM continuity_break WHERE status = 'open';
 -- How far ledgers are proven: an unbroken stretch of time under certificate. Two rows of a merchant have a gap between them.
 CREATE VIEW daybook_coverage AS SELECT
   merchant_no,
-  nullif(currency, '') AS currency, -- The currency that was read. Null where every currency was.
   to_timestamp(lower(stretch) / 1000.0) AS proven_from, -- First instant of the stretch.
   to_timestamp(upper(stretch) / 1000.0) AS proven_until, -- First instant after the stretch, which is not proven.
-  last_proven_at -- When the newest certificate was made for this merchant and currency.
+  last_proven_at -- When the newest certificate of this merchant was made.
 FROM (
-  SELECT merchant_no, currency, unnest(range_agg(int8range(begin_ms, end_ms, '[]'))) AS stretch, max(certified_at) AS last_proven_at
-  FROM sync_window WHERE certified_at IS NOT NULL GROUP BY merchant_no, currency
+  SELECT merchant_no, unnest(range_agg(int8range(begin_ms, through_ms, '[]'))) AS stretch, max(read_at) AS last_proven_at
+  FROM certificate WHERE read_at IS NOT NULL AND problem IS NULL GROUP BY merchant_no
 ) AS proven;
 
 -- The published revisions of statements.

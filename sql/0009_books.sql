@@ -116,7 +116,7 @@ CREATE INDEX book_match_entry_day ON book_match_entry (merchant_no, currency, da
 -- What is matched and what is open of each account and day with entries on either side.
 CREATE TABLE book_day (
   merchant_no text COLLATE "C" NOT NULL, currency text COLLATE "C" NOT NULL, day date NOT NULL,
-  matched_fingerprint numeric, -- The fingerprint in day_entries of the ledger's entries that were matched last. Null where none were.
+  matched_changes integer, -- The changes of the day's certificate when its entries were matched last. Null where none were.
   matched_rules bigint, -- A hash of the rules by which the day was matched last. Null where it never was.
   is_changed boolean NOT NULL DEFAULT true, -- Own entries of the day changed since they were matched last.
   ledger_total numeric NOT NULL DEFAULT 0, -- Sum of the ledger's entries of the day.

@@ -14,7 +14,7 @@ GRANT SELECT ON kysely_migration, kysely_migration_lock, installation TO daybook
 GRANT UPDATE (id, clock_off_at, clock_off, nights_checked_at, runs_checked_at, store_turn, store_turn_next) ON installation TO daybook_job;
 -- Entries, their versions, statements and runs are never deleted.
 GRANT SELECT, INSERT, UPDATE ON
-  ledger_entry, ledger_entry_version, quarantined_entry, certified_span, account_day, day_entries, ledger_cursor, continuity_break, statement, artifact,
+  ledger_entry, ledger_entry_version, quarantined_entry, certificate, account_day, ledger_cursor, continuity_break, statement, artifact,
   lateness_count, run, task, lease, merchant, account_name,
   reference_list, reference_item, platform_hold
 TO daybook_job;
@@ -28,7 +28,7 @@ GRANT SELECT, INSERT ON month_close TO daybook_job;
 GRANT SELECT, INSERT, DELETE ON month_preparation TO daybook_job;
 -- A close that was made before there was a signing key is signed later.
 GRANT UPDATE (signature, reopened_event_id) ON month_close TO daybook_job;
-GRANT SELECT ON changed_day TO daybook_job;
+GRANT SELECT ON changed_day, account_doubt TO daybook_job;
 -- Imports and entries of own books are never deleted. A later import answers a row that could not be read.
 GRANT SELECT, INSERT ON book_import, book_unreadable TO daybook_job;
 -- The figures of an import are known at its end.
@@ -41,8 +41,8 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON book_match, book_match_entry, book_day T
 GRANT USAGE ON SEQUENCE book_match_id_seq TO daybook_job;
 -- Matching puts what it works on into temporary tables, which go with its transaction.
 DO $$ BEGIN EXECUTE format('GRANT TEMPORARY ON DATABASE %I TO daybook_job', current_database()); END $$;
--- Certificates are replaced by newer ones. Missing entries are deleted once done.
-GRANT SELECT, INSERT, UPDATE, DELETE ON sync_window, absent_entry, silent_account TO daybook_job;
+-- What keeps an account's days from being proven is deleted once it is over.
+GRANT SELECT, INSERT, UPDATE, DELETE ON absent_entry, silent_account, foreign_account_day TO daybook_job;
 -- Alerts wait to be sent. Conditions that are over, and events of tokens that work again, are deleted.
 GRANT SELECT, INSERT, UPDATE, DELETE ON alert, alert_delivery, alert_condition, event TO daybook_job;
 -- Statements by mail are on record for ever.

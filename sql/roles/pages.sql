@@ -26,7 +26,7 @@ GRANT SELECT, INSERT, DELETE ON month_preparation TO daybook_pages;
 -- A close that was made before there was a signing key is signed later.
 GRANT UPDATE (signature, reopened_event_id) ON month_close TO daybook_pages;
 -- Own books: people decide on them, and what is around their entries is matched again in tables that end with the transaction.
-GRANT SELECT ON ledger_entry, day_entries TO daybook_pages;
+GRANT SELECT ON ledger_entry, certificate TO daybook_pages;
 GRANT SELECT, INSERT ON book_import, book_unreadable TO daybook_pages;
 GRANT SELECT, INSERT, UPDATE, DELETE ON book_import_waiting TO daybook_pages;
 GRANT UPDATE (audit_event_id, approved_event_id, content_sha256, first_day, last_day, starts_on, rows_read, added, changed, returned, withdrawn, unreadable) ON book_import TO daybook_pages;

@@ -12,19 +12,25 @@ import { monthOf, type Month } from '../months/month.ts';
 import { LIST_SHOWN_MAX } from './output/text.ts';
 import { collect } from './print.ts';
 
-export interface RangeFlags {
+export interface DayFlags {
   readonly from?: string;
   readonly to?: string;
   readonly merchant: readonly string[];
+}
+
+export interface RangeFlags extends DayFlags {
   readonly currency: readonly string[];
 }
 
-export const withRangeFlags = (command: Command): Command =>
+/** A merchant's day is read and chained completely, whatever its currencies. */
+export const withDayFlags = (command: Command): Command =>
   command
     .option('--from <day>', 'first day, YYYY-MM-DD; weekends and holidays are days like others')
     .option('--to <day>', 'last day, included')
-    .option('--merchant <no>', 'only this merchant (may be repeated)', collect, [])
-    .option('--currency <code>', 'only this currency (may be repeated)', collect, []);
+    .option('--merchant <no>', 'only this merchant (may be repeated)', collect, []);
+
+export const withRangeFlags = (command: Command): Command =>
+  withDayFlags(command).option('--currency <code>', 'only this currency (may be repeated)', collect, []);
 
 export interface PageFlags {
   readonly limit?: string;

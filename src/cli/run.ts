@@ -21,7 +21,7 @@ import { daysName } from '../run/verdict/judge.ts';
 import { listAccountDays } from '../store/account-days.ts';
 import { sumOfSync } from '../sync/sync-report.ts';
 import { platformSettings, print, stopSignal, troubleLog, withPlatform } from './context.ts';
-import { currenciesOf, merchantsOf, rangeOf, withRangeFlags, type RangeFlags } from './flags.ts';
+import { currenciesOf, merchantsOf, rangeOf, withDayFlags, withRangeFlags, type DayFlags } from './flags.ts';
 import { createProgressLine } from './output/progress-line.ts';
 import {
   breakText,
@@ -48,7 +48,9 @@ const AFTER: Readonly<Record<RunCommand, string>> = {
     `again, and with 3 if some need a decision or are beyond repair.\n${BREAKS_COUNT}`,
 };
 
-interface RunFlags extends RangeFlags {
+interface RunFlags extends DayFlags {
+  /** Of `publish` alone. */
+  readonly currency?: readonly string[];
   readonly repair?: boolean;
   readonly dryRun?: boolean;
 }
@@ -60,9 +62,9 @@ export const publishCommand = (command: Command): void => ledgerCommand('publish
 
 /** A run, or one of its stages. */
 function ledgerCommand(name: RunCommand, command: Command): void {
-  withRangeFlags(command);
-  if (name === 'publish')
-    command
+  if (name !== 'publish') withDayFlags(command);
+  else
+    withRangeFlags(command)
       .option('--repair', 'read every published file, and write again what is missing or altered')
       .option('--dry-run', 'with --repair: only say what is missing or altered; nothing is written');
   command
@@ -131,8 +133,8 @@ async function previewPublished(flags: RunFlags, settings: Settings, self: Comma
 }
 
 /** Whether it is a full nightly run, so that an alert is raised if it cannot start. */
-const isOfNight = (command: RunCommand, { from, to, merchant, currency }: RunFlags): boolean =>
-  command === 'run' && from === undefined && to === undefined && merchant.length + currency.length === 0;
+const isOfNight = (command: RunCommand, { from, to, merchant }: RunFlags): boolean =>
+  command === 'run' && from === undefined && to === undefined && merchant.length === 0;
 
 async function runOnce(
   command: RunCommand,
@@ -151,9 +153,9 @@ async function runOnce(
 }
 
 /** What `run` and `plan` are asked for. `isByName`: merchants were named; else `notRead` has those that cannot be read. */
-async function askedOf(flags: RangeFlags, app: PlatformApp) {
+async function askedOf({ currency = [], ...flags }: RunFlags, app: PlatformApp) {
   const range = rangeOf(flags, app.settings.platform.timeZone, app.now());
-  const currencies = currenciesOf(flags);
+  const currencies = currenciesOf({ currency });
   const asked = merchantsOf(flags);
   const merchants = await chosenMerchants(app, asked);
   const notRead = asked === null ? await merchantsNotRead(app.settings, app.database.db) : [];
@@ -190,9 +192,9 @@ Example:
   daybook plan --from 2026-03-01 --to 2026-03-31`;
 
 export function planCommand(command: Command): void {
-  withRangeFlags(command)
+  withDayFlags(command)
     .addHelpText('after', PLAN_HELP)
-    .action(async (flags: RangeFlags, self: Command) => {
+    .action(async (flags: DayFlags, self: Command) => {
       await withPlatform(platformSettings(self), async (app) => {
         const { notRead, range, currencies, merchants } = await askedOf(flags, app);
         const progress = createProgressLine();

@@ -60,3 +60,7 @@ export const covers = (windows: readonly Window[], window: Window): boolean =>
 /** Whether two windows have an instant in common. */
 export const overlaps = (one: Window, other: Window): boolean =>
   one.beginMs <= other.endMs && one.endMs >= other.beginMs;
+
+/** Whether one window lies in another. */
+export const isWithin = (inner: Window, outer: Window): boolean =>
+  inner.beginMs >= outer.beginMs && inner.endMs <= outer.endMs;

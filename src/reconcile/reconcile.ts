@@ -5,6 +5,7 @@ import { dayBefore } from '../ledger/business-day.ts';
 import { ExpectedError } from '../ledger/ending.ts';
 import type { Account, BusinessDay, Figures } from '../ledger/entry.ts';
 import type { Currencies } from '../ledger/money.ts';
+import { daysNotChained, noteChained, type DayNotChained } from '../store/certificates.ts';
 import { hintsToChange, merchantsWithBreaks, writeHints } from '../store/breaks/hints.ts';
 import { type BreakRow, replaceBreaks } from '../store/breaks/breaks.ts';
 import type { QuarantinedReader } from '../ledger/hints/evidence.ts';
@@ -80,8 +81,9 @@ export async function reconcileAccounts(options: ReconcileOptions): Promise<Reco
   const { db, known, passMax = PASS_MAX, signal, zone } = options;
   const { merchantNo, currencies } = options.accounts;
   const accounts = await flaggedDays(db, accountsOf(merchantNo, currencies), zone);
+  const flagged = currencies === null ? await daysNotChained(db, merchantNo) : [];
   const hadBreaks = known?.hasBreaks !== false;
-  const { take, save } = createPassSaver({ ...options, hadBreaks, passMax });
+  const { take, save } = createPassSaver({ ...options, merchantNo, flagged, hadBreaks, passMax });
   let daysChained = 0;
   const daysChanged: DayChange[] = [];
   try {
@@ -98,7 +100,7 @@ export async function reconcileAccounts(options: ReconcileOptions): Promise<Reco
     if (!(error instanceof ExpectedError) && !signal.aborted) await save();
     throw error;
   }
-  const { opened, healed } = await save();
+  const { opened, healed } = await save(flagged.map(({ day }) => day));
   if (hadBreaks || opened.length > 0) await updateHints(options);
   options.onProgress?.({ accountsDone: accounts.length, accounts: accounts.length });
   const begins = accounts.some(({ begun }) => begun === null);
@@ -169,7 +171,7 @@ interface Pass {
 }
 
 type SaveOptions = Pick<ReconcileOptions, 'db' | 'lease' | 'runId' | 'now'> &
-  Readonly<{ hadBreaks: boolean; passMax: PassMax }>;
+  Readonly<{ merchantNo: string; flagged: readonly DayNotChained[]; hadBreaks: boolean; passMax: PassMax }>;
 
 type BreaksSaved = Pick<ReconcileReport, 'opened' | 'healed'>;
 
@@ -179,11 +181,15 @@ function createPassSaver(options: SaveOptions) {
   const opened: BreakRow[] = [];
   const healed: BreakRow[] = [];
   let kept: Pass[] = [];
-  const save = async (): Promise<BreaksSaved> => {
+  /** With the last of them, the days of the merchant are chained, also those that no account has entries or figures of. */
+  const save = async (chained: readonly BusinessDay[] = []): Promise<BreaksSaved> => {
     const passes = kept;
     kept = [];
-    if (passes.length > 0) {
-      const saved = await savePasses(passes, options, options.hadBreaks || opened.length > 0);
+    if (passes.length > 0 || chained.length > 0) {
+      const saved = await savePasses(passes, options, {
+        mayHaveBreaks: options.hadBreaks || opened.length > 0,
+        chained,
+      });
       opened.push(...saved.opened);
       healed.push(...saved.healed);
     }
@@ -202,19 +208,20 @@ function createPassSaver(options: SaveOptions) {
 }
 
 /**
- * Saves breaks and the figures that differ, and takes the days off the list of changed ones. Days left for the next pass
- * stay on that list, so that a kill between two passes loses none. Each pass is of another account.
+ * Saves breaks and the figures that differ, or whose entries changed. Until all is saved, no day counts as chained, so that a
+ * kill between two passes loses none. Each pass is of another account.
  */
 function savePasses(
   passes: readonly Pass[],
-  { db, lease, runId, now }: SaveOptions,
-  mayHaveBreaks: boolean,
+  { db, lease, merchantNo, flagged, runId, now }: SaveOptions,
+  { mayHaveBreaks, chained: allChained }: { mayHaveBreaks: boolean; chained: readonly BusinessDay[] },
 ): Promise<BreaksSaved> {
   const foundAt = now();
+  const changed = new Set(flagged.filter(({ hasOtherEntries }) => hasOtherEntries).map(({ day }) => day));
   return writeTransaction(db, lease, async (trx) => {
     const saved: { opened: BreakRow[]; healed: BreakRow[] } = { opened: [], healed: [] };
     for (const { account, days, chained } of passes) {
-      const touched = new Set(days);
+      const touched = new Set(days.filter((day) => changed.has(day)));
       const doneDays = days.filter((day) => !chained.left.includes(day));
       if (mayHaveBreaks || chained.breaks.length > 0) {
         const chainedDays = chained.days.map(({ figures }) => figures.day);
@@ -235,9 +242,9 @@ function savePasses(
           .filter(({ figures, differs }) => differs || touched.has(figures.day))
           .map(({ figures }) => figures),
         done: doneDays,
-        left: chained.left,
       });
     }
+    await noteChained(trx, merchantNo, allChained);
     return saved;
   });
 }

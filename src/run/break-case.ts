@@ -17,7 +17,7 @@ import { entriesAround, entriesByNumber } from '../store/entries.ts';
 import { unreadableWithin, type UnreadableWithin } from '../store/quarantine.ts';
 import type { Assignment } from '../store/audit.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { certificatesOf, type CertificateRow } from '../store/statements/statements.ts';
+import { certificatesOf, type CertificateRow } from '../store/certificates.ts';
 import { ExpectedError } from '../ledger/ending.ts';
 import { compareAmounts, moneyText } from '../ledger/money.ts';
 import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
@@ -90,7 +90,7 @@ export async function breakCase(
     rows: rowsAround(row, around, options.clockToleranceS),
     changed: changed.map((one) => ({ ...one, explains: explanation.includes(one) })),
     quarantined: within.map((one) => ({ ...one, explains: explanation.includes(one) })),
-    certificates: await certificatesOf(db, row.merchant_no, known.span, row.currency),
+    certificates: await certificatesOf(db, row.merchant_no, known.span),
     history: historyOf(row, steps),
   };
 }
@@ -253,14 +253,14 @@ function requestText({ changed, quarantined }: BreakCase): string {
     : 'Please tell us which entries belong there, or which amount, balance or time is wrong.';
 }
 
-type Reading = Pick<CertificateRow, 'begin_ms' | 'end_ms' | 'certified_at'>;
+type Reading = Pick<CertificateRow, 'begin_ms' | 'through_ms' | 'read_at'>;
 
 /**
  * When all of the span had been read, in ms; null if a part was not. Where all of it was read again, that counts. Readings of
  * parts at different times complete it only with the last of them.
  */
 function completeReadingAt(span: Window, certificates: readonly Reading[]): number | null {
-  const inOrder = certificates.toSorted((a, b) => a.certified_at.getTime() - b.certified_at.getTime());
+  const inOrder = certificates.toSorted((a, b) => a.read_at.getTime() - b.read_at.getTime());
   const first = coveredAt(span, inOrder);
   const again = coveredAt(span, inOrder.toReversed());
   return first === null || again === null ? null : Math.max(first, again);
@@ -269,7 +269,7 @@ function completeReadingAt(span: Window, certificates: readonly Reading[]): numb
 /** When the reading was made with which these readings, in their order, cover the span. */
 function coveredAt(span: Window, readings: readonly Reading[]): number | null {
   let open: readonly Window[] = [span];
-  for (const { begin_ms: beginMs, end_ms: endMs, certified_at: at } of readings) {
+  for (const { begin_ms: beginMs, through_ms: endMs, read_at: at } of readings) {
     open = subtractWindows(open, [{ beginMs, endMs }]);
     if (open.length === 0) return at.getTime();
   }

@@ -9,7 +9,7 @@ import type { DayRange } from './range.ts';
 import type { Kysely } from 'kysely';
 import { closeRanges, openRequestedRanges, type RequestedRange } from '../store/tasks.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { certifiedWindowsOf } from '../store/certificates.ts';
+import { certifiedWindows } from '../store/certificates.ts';
 
 /**
  * A longer gap between certificates is not a missed night. It lies between two ranges of days that were each read on
@@ -213,11 +213,13 @@ export async function openRanges(
       endMs: dayWindow(range.to < yesterday ? range.to : yesterday, zone).endMs,
     },
   }));
-  const certified = await certifiedWindowsOf(db, asked);
-  return asked.map(({ within, ...range }, nth) => {
-    const missing = subtractWindows([within], certified[nth]!);
-    return { ...range, missing, missingDays: mergeDays(missing.map((window) => daysTouched(window, zone))) };
-  });
+  const ranges: OpenRange[] = [];
+  for (const { within, ...range } of asked) {
+    const missing = subtractWindows([within], await certifiedWindows(db, range.merchantNo, within));
+    const missingDays = mergeDays(missing.map((window) => daysTouched(window, zone)));
+    ranges.push({ ...range, missing, missingDays });
+  }
+  return ranges;
 }
 
 function mergeDays(ranges: readonly DayRange[]): DayRange[] {

@@ -37,11 +37,10 @@ export interface Proven {
 export function provenOf(
   db: Kysely<DB>,
   merchants: readonly string[],
-  requested: readonly Pick<OpenRange, 'merchantNo' | 'currency' | 'missing'>[],
+  requested: readonly Pick<OpenRange, 'merchantNo' | 'missing'>[],
   clock: Clock,
 ): Promise<Proven[]> {
-  const ofAllCurrencies = requested.filter(({ currency }) => currency === null);
-  const requestedOf = Map.groupBy(ofAllCurrencies, ({ merchantNo }) => merchantNo);
+  const requestedOf = Map.groupBy(requested, ({ merchantNo }) => merchantNo);
   const proofOf = createProof(clock);
   return askInParts(merchants, async (some) => {
     const certifiedOf = await certifiedOfEach(db, some, ALL_TIME);
@@ -75,9 +74,9 @@ export async function provenBalances(
   ]);
   const proofOf = createProof(clock);
   return balances.map((balance) => {
-    const { merchantNo, currency } = balance.account;
+    const { merchantNo } = balance.account;
     const missing = requested
-      .filter((range) => range.merchantNo === merchantNo && (range.currency ?? currency) === currency)
+      .filter((range) => range.merchantNo === merchantNo)
       .flatMap((range) => range.missing);
     const { provenThrough } = proofOf(balance.certified, balance.changed, [...missing, ...balance.open]);
     return { ...balance, provenThrough };

@@ -198,5 +198,10 @@ async function recordAsked(request: RunRequest, { db, now, zone }: RunDeps, runI
   if (range === null || !STAGES[request.command].includes('sync')) return;
   const left = await recordLongRun({ ...request, range }, { db, now: now(), zone }, runId);
   if (left === null) return;
-  await recordRequestedRanges(db, { ...accountsAsked(request), ...left, runId, now: now() });
+  await recordRequestedRanges(db, {
+    merchants: accountsAsked(request).merchants,
+    ...left,
+    runId,
+    now: now(),
+  });
 }

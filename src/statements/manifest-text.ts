@@ -7,7 +7,8 @@ import type { BusinessDay } from '../ledger/entry.ts';
 import { compareAmounts } from '../ledger/money.ts';
 import { figuresOf } from '../store/account-days.ts';
 import type { ExplainedBreak } from '../store/breaks/break-cases.ts';
-import type { CertificateRow, StatementRow, SummaryRow } from '../store/statements/statements.ts';
+import type { CertificateRow } from '../store/certificates.ts';
+import type { StatementRow, SummaryRow } from '../store/statements/statements.ts';
 import { type Explained, currentOf } from './summary.ts';
 import { fileOf } from '../verify/names.ts';
 
@@ -119,9 +120,9 @@ export function manifestText(sources: ManifestSources): string {
         ? null
         : { ...summaryIn(summary), superseded: summaries.slice(0, -1).map(summaryIn) },
     certificates: certificates.map((row) => ({
-      ...{ beginMs: row.begin_ms, endMs: row.end_ms, currency: row.currency || null },
-      ...{ total: row.total, distinct: row.distinct_count, quarantined: row.quarantined_count },
-      certifiedAt: row.certified_at.toISOString(),
+      ...{ beginMs: row.begin_ms, endMs: row.through_ms, currency: null },
+      ...{ total: row.total, distinct: row.entries, quarantined: row.unreadable },
+      certifiedAt: row.read_at.toISOString(),
     })),
   };
   return `${JSON.stringify(manifest, null, 2)}\n`;

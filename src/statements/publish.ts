@@ -31,7 +31,8 @@ import {
 } from './withheld.ts';
 import type { PublishDayOptions } from './publish-options.ts';
 import type { AccountFilter } from '../ledger/account-filter.ts';
-import { type DayFilter, markChangedDays } from '../store/account-days.ts';
+import type { DayFilter } from '../store/account-days.ts';
+import { noteToChain } from '../store/certificates.ts';
 
 /** What was done so far. */
 interface Progress {
@@ -136,7 +137,7 @@ async function putBackMisfit(
   { changed, withheld }: Progress,
   { db, lease }: PublishDayOptions,
 ): Promise<void> {
-  await writeTransaction(db, lease, (trx) => markChangedDays(trx, account, [day]));
+  await writeTransaction(db, lease, (trx) => noteToChain(trx, account.merchantNo, [day]));
   changed.set(accountKey(account), { account, day });
   const why = `${clause}. Run \`daybook reconcile\`, then publish again`;
   withheld.push({ account, day, cause: 'misfit', why });

@@ -153,13 +153,13 @@ function earlierReadings(
   { zone, certificates }: Pick<ManifestSources, 'zone' | 'certificates'>,
 ): ManifestSources['certificates'] | null {
   const isEarlier = recorded.every(({ certifiedAt }) =>
-    certificates.every((own) => Date.parse(certifiedAt) < own.certified_at.getTime()),
+    certificates.every((own) => Date.parse(certifiedAt) < own.read_at.getTime()),
   );
-  const own = certificates.map(({ begin_ms: beginMs, end_ms: endMs }) => ({ beginMs, endMs }));
+  const own = certificates.map(({ begin_ms: beginMs, through_ms: endMs }) => ({ beginMs, endMs }));
   if (!isEarlier || ![recorded, own].every((windows) => covers(windows, dayWindow(day, zone)))) return null;
-  return recorded.map(({ beginMs, endMs, currency, total, distinct, quarantined, certifiedAt }) => ({
-    ...{ begin_ms: beginMs, end_ms: endMs, currency: currency ?? '', total },
-    ...{ distinct_count: distinct, quarantined_count: quarantined, certified_at: new Date(certifiedAt) },
+  return recorded.map(({ beginMs, endMs, total, distinct, quarantined, certifiedAt }) => ({
+    ...{ begin_ms: beginMs, through_ms: endMs, total },
+    ...{ entries: distinct, unreadable: quarantined, read_at: new Date(certifiedAt) },
   }));
 }
 

@@ -6,6 +6,7 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { Window, BusinessDay, Account } from '../ledger/entry.ts';
 import { ofCurrency, ofAccounts, ofMerchants } from './account-filter.ts';
+import { noteChangedDays } from './certificates.ts';
 import { arrayLiteral, type Db, type Trx, rowsOf, rowOf } from './engine/database.ts';
 import { heldCurrenciesOf } from './entries.ts';
 import type { AccountFilter, Chosen } from '../ledger/account-filter.ts';
@@ -199,7 +200,7 @@ async function markBelieved(
   complete: readonly CurrencyAbsence[],
 ): Promise<number> {
   const { merchantNo, planned, currency, runId, now } = within;
-  const { vanished } = await rowOf(trx)<{ vanished: number }>`
+  const marked = await rowsOf(trx)<{ day: BusinessDay }>`
     WITH believed AS (
       DELETE FROM absent_entry
       WHERE merchant_no = ${merchantNo} AND ${ofCurrency(currency)}
@@ -209,14 +210,17 @@ async function markBelieved(
           OR (absent_since <= ${missedBefore(within)} AND run_id <> ${runId})
         )))
       RETURNING batch_no
-    ), marked AS (
-      UPDATE ledger_entry SET vanished_at = ${now}
-      WHERE merchant_no = ${merchantNo} AND batch_no = ANY (ARRAY(SELECT batch_no FROM believed))
-        AND vanished_at IS NULL
-      RETURNING 1
     )
-    SELECT count(*) AS vanished FROM marked`;
-  return vanished;
+    UPDATE ledger_entry SET vanished_at = ${now}
+    WHERE merchant_no = ${merchantNo} AND batch_no = ANY (ARRAY(SELECT batch_no FROM believed))
+      AND vanished_at IS NULL
+    RETURNING booked_at::date AS day`;
+  await noteChangedDays(
+    trx,
+    merchantNo,
+    marked.map(({ day }) => day),
+  );
+  return marked.length;
 }
 
 /**

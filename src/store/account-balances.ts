@@ -2,7 +2,7 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { Account, BusinessDay, Window } from '../ledger/entry.ts';
 import { ALL_TIME } from '../ledger/window.ts';
-import { PROVEN_SPANS } from './certificates.ts';
+import { certifiedOfAccounts } from './certificates.ts';
 import { OF_ASKED, UNREADABLE_SPANS } from './day-facts.ts';
 import { arrayLiteral, type Db, rowsOf } from './engine/database.ts';
 
@@ -21,7 +21,7 @@ export interface AccountBalance {
   readonly changed: readonly BusinessDay[];
 }
 
-type BalanceRow = Pick<AccountBalance, 'openBreaks' | 'unexplained' | 'certified' | 'changed'> & {
+type BalanceRow = Pick<AccountBalance, 'openBreaks' | 'unexplained' | 'changed'> & {
   readonly nth: number;
   readonly day: BusinessDay | null;
   readonly closing: string | null;
@@ -43,7 +43,7 @@ export async function accountBalances(db: Db, accounts: readonly Account[]): Pro
       ) WITH ORDINALITY AS asked (merchant_no, currency, nth)
     )
     SELECT asked.nth::int AS nth, last.day, last.closing, found.count::int AS "openBreaks", found.net AS unexplained,
-      found.spans AS breaks, unreadable.spans AS unreadable, certified.spans AS certified, changed.days AS changed
+      found.spans AS breaks, unreadable.spans AS unreadable, changed.days AS changed
     FROM asked
     LEFT JOIN LATERAL (
       SELECT d.day, d.closing FROM account_day d WHERE ${OF_ASKED} ORDER BY d.day DESC LIMIT 1
@@ -57,14 +57,13 @@ export async function accountBalances(db: Db, accounts: readonly Account[]): Pro
       FROM (${UNREADABLE_SPANS}) AS lying CROSS JOIN LATERAL unnest(lying.spans) AS part WHERE lying.is_open
     ) AS unreadable
     CROSS JOIN LATERAL (
-      SELECT ${WINDOWS(sql`lower(proven)`, sql`upper(proven) - 1`)} AS spans FROM unnest(${PROVEN_SPANS}) AS proven
-    ) AS certified
-    CROSS JOIN LATERAL (
       SELECT coalesce(json_agg(d.day ORDER BY d.day), '[]') AS days FROM changed_day d WHERE ${OF_ASKED}
     ) AS changed
     ORDER BY asked.nth`;
+  const certified = await certifiedOfAccounts(db, accounts, ALL_TIME);
   return rows.map(({ nth, day, closing, breaks, unreadable, ...row }) => ({
     ...row,
+    certified: certified[nth - 1]!,
     account: accounts[nth - 1]!,
     last: day === null ? null : { day, closing: closing! },
     open: [...breaks, ...unreadable],

@@ -4,7 +4,7 @@ import { EVERY_ACCOUNT, type AccountFilter } from '../ledger/account-filter.ts';
 import type { Account, BusinessDay, StatedFigures, Verdict, Window } from '../ledger/entry.ts';
 import type { ChainedDay } from '../ledger/chain/account-days.ts';
 import { ofAccounts } from './account-filter.ts';
-import { arrayLiteral, type Db, type Trx, rowOf, rowsOf, type ValueOrSql } from './engine/database.ts';
+import { arrayLiteral, type Db, rowsOf, type ValueOrSql } from './engine/database.ts';
 import type { AccountDay as AccountDayTable } from './engine/schema.ts';
 import { otherClosingsText } from '../ledger/chain/figures.ts';
 import { heldCurrencies } from './entries.ts';
@@ -156,7 +156,7 @@ export const figureColumns = (figures: StatedFigures): FigureColumns => ({
 });
 
 /**
- * Days whose entries changed after their figures were made: one item an account, days in order. Uses day_entries_changed.
+ * Days whose figures are still to be made anew: one item an account, days in order. Uses certificate_to_chain.
  */
 export const changedDays = (
   db: Db,
@@ -172,22 +172,6 @@ export async function changedDaysOfEach(
   const all = await changedDays(db, { merchants, currencies: null });
   const byMerchant = Map.groupBy(all, ({ account }) => account.merchantNo);
   return new Map([...byMerchant].map(([merchantNo, own]) => [merchantNo, own.flatMap(({ days }) => days)]));
-}
-
-/** Makes days count as changed whatever their entries are, so that they get new figures. */
-export async function markChangedDays(
-  trx: Trx,
-  account: Account,
-  days: readonly BusinessDay[],
-): Promise<void> {
-  if (days.length === 0) return;
-  await trx
-    .insertInto('day_entries')
-    .values(days.map((day) => ({ merchant_no: account.merchantNo, currency: account.currency, day })))
-    .onConflict((conflict) =>
-      conflict.columns(['merchant_no', 'currency', 'day']).doUpdateSet({ figured_fingerprint: null }),
-    )
-    .execute();
 }
 
 export interface DaysTogether extends Pick<NearDays, 'before'> {
@@ -272,17 +256,4 @@ export async function busyDays(
         AND d.credit_count + d.debit_count > 0
     ) AS days FROM figured WHERE currency IS NOT NULL`;
   return rows.map(({ days }) => new Set(days));
-}
-
-export async function hasUnreadable(
-  db: Db,
-  merchantNo: string,
-  { beginMs, endMs }: Window,
-): Promise<boolean> {
-  const { found } = await rowOf(db)<{ found: boolean }>`
-    SELECT EXISTS (
-      SELECT FROM sync_window
-      WHERE merchant_no = ${merchantNo} AND begin_ms <= ${endMs} AND end_ms >= ${beginMs} AND quarantined_count > 0
-    ) AS found`;
-  return found;
 }

@@ -1,246 +1,280 @@
-/** Stores certificates, and says where the last reading failed. */
-import { IS_SILENT } from './silent-accounts.ts';
-import { sql, type RawBuilder } from 'kysely';
-import { mergeWindows, subtractWindows } from '../ledger/window.ts';
-import type { LedgerEntry, Window } from '../ledger/entry.ts';
-import { EVERY_CURRENCY, ofMerchants, storedCurrency } from './account-filter.ts';
-import { arrayLiteral, type Db, type Trx, rowsOf } from './engine/database.ts';
-import { HELD_ALREADY } from './engine/lease.ts';
-import { sharedRead, withPlaces } from './engine/shared-statement.ts';
-import { heldWriters } from './store-entries.ts';
-import type { WindowToStore } from './compare-with-stored.ts';
-
 /**
- * Largest value of the column. A larger total cannot be true; the problem text of the failed reading has it in full.
+ * Certificates: which business days of a merchant were read completely, and which are to be chained or compared again.
+ *
+ * A day is proven where its last reading was certified and no doubt of an account lies in it (view `account_doubt`).
  */
+import { sql, type RawBuilder, type Selectable } from 'kysely';
+import type { Account, BusinessDay, Window } from '../ledger/entry.ts';
+import { mergeWindows, overlaps } from '../ledger/window.ts';
+import { arrayLiteral, type Db, type Trx, type ValueOrSql } from './engine/database.ts';
+import type { Certificate } from './engine/schema.ts';
+import { IS_SILENT } from './silent-accounts.ts';
+
+/** A reading of a day, or of a part of it. */
+export interface DayReading extends Window {
+  readonly day: BusinessDay;
+  /** How many records the platform says there are. */
+  readonly total: number;
+  readonly entries: number;
+  readonly unreadable: number;
+  readonly requests: number;
+  /** Why it is not certified; null if it is. */
+  readonly problem: string | null;
+}
+
+/** Whose rows are written, and for which run. */
+export interface Writer {
+  readonly merchantNo: string;
+  readonly runId: number;
+  readonly now: Date;
+}
+
+/** Largest value of the column. A larger total cannot be true; the problem of the failed reading has it in full. */
 const TOTAL_MAX = 2_147_483_647;
 
 /**
- * Stores the rows of readings and removes the rows they replace. The readings are of one merchant and one currency (or
- * all of every one), and of windows that do not overlap.
- *
- * - A certified reading replaces every row inside its window, and its window is joined to the certified spans.
- * `cutFailedSpans` has to follow, as failed spans may be longer.
- * - A failed reading replaces the failed rows inside its window.
- * - A reading with the same figures as the stored row writes nothing.
- *
- * The rows inside a window are queried in a subquery with OFFSET 0, which the planner cannot turn into a join.
+ * Stores what readings say of their days. A day that becomes complete, or of which more is read, is to be chained; one that no
+ * longer is complete keeps its figures. Readings that say what is stored already write nothing. Where one is certified,
+ * another ledger is answered no more.
  */
-export async function storeCertificates(trx: Trx, readings: readonly WindowToStore[]): Promise<void> {
-  const [first] = readings;
-  if (first === undefined) return;
-  await sql`
-    WITH held AS MATERIALIZED ${heldWriters([first], HELD_ALREADY)}, ${keptCertificates([readings], sql`held`)}
-    SELECT`.execute(trx);
+export async function storeDays(trx: Trx, writer: Writer, readings: readonly DayReading[]): Promise<void> {
+  if (readings.length === 0) return;
+  const { merchantNo } = writer;
+  const known = await daysAmong(
+    trx,
+    merchantNo,
+    readings.map(({ day }) => day),
+  );
+  const changed = readings.flatMap((reading) => replacing(known.get(reading.day), reading) ?? []);
+  if (changed.length > 0) await upsertDays(trx, writer, changed);
+  const ended = await trx
+    .deleteFrom('foreign_account_day')
+    .where('merchant_no', '=', merchantNo)
+    .where(isAmong(certifiedAmong(readings)))
+    .returning('day')
+    .execute();
+  await noteToChain(
+    trx,
+    merchantNo,
+    ended.map(({ day }) => day),
+  );
 }
 
-/**
- * The same for a WITH: of many writers, each with readings of one currency (or all of every one), which may be none. `held` names
- * the rows of those for whom they are stored: see `heldWriters`.
- */
-export function keptCertificates(
-  readingsOfEach: readonly (readonly WindowToStore[])[],
-  held: RawBuilder<unknown>,
-): RawBuilder<unknown> {
-  return sql`
-    sent AS MATERIALIZED (
-      SELECT held.merchant_no, held.at, held.run_id, sent.*, problem IS NULL AS certified,
-        coalesce(sent.asked, ${sql.lit(EVERY_CURRENCY)}) AS currency
-      FROM ${sentCertificates(readingsOfEach)} JOIN ${held} AS held USING (nth)
-    ), inside AS (
-      DELETE FROM sync_window WHERE ctid = ANY (ARRAY(
-        SELECT old.ctid FROM sent CROSS JOIN LATERAL (
-          SELECT w.ctid FROM sync_window w
-          WHERE w.merchant_no = sent.merchant_no AND w.currency = coalesce(sent.asked, w.currency)
-            AND (sent.certified OR w.certified_at IS NULL)
-            AND w.begin_ms >= sent.begin_ms AND w.end_ms BETWEEN sent.begin_ms AND sent.end_ms
-            AND (w.currency, w.begin_ms, w.end_ms) <> (sent.currency, sent.begin_ms, sent.end_ms)
-          OFFSET 0
-        ) AS old
-      ))
-    ), joined AS (
-      INSERT INTO certified_span AS known (merchant_no, currency, spans)
-      SELECT merchant_no, currency, new.spans FROM (
-        SELECT merchant_no, currency, range_agg(int8range(begin_ms, end_ms, '[]')) AS spans
-        FROM sent WHERE certified GROUP BY merchant_no, currency
-      ) AS new
-      WHERE NOT EXISTS (
-        SELECT FROM certified_span same
-        WHERE same.merchant_no = new.merchant_no AND same.currency = new.currency AND same.spans @> new.spans OFFSET 0
-      )
-      ON CONFLICT (merchant_no, currency) DO UPDATE SET spans = known.spans + excluded.spans
-    ), stored AS (
-    INSERT INTO sync_window (merchant_no, currency, begin_ms, end_ms, total, distinct_count, quarantined_count,
-      requests, certified_at, problem, run_id)
-    SELECT merchant_no, currency, begin_ms, end_ms, total, distinct_count, quarantined_count, requests,
-      CASE WHEN certified THEN at END, problem, run_id
-    FROM sent
-    WHERE NOT EXISTS (
-      SELECT FROM sync_window same
-      WHERE same.merchant_no = sent.merchant_no AND same.currency = sent.currency
-        AND same.begin_ms = sent.begin_ms AND same.end_ms = sent.end_ms
-        AND same.proven_currencies = '{}'
-        AND (same.total, same.distinct_count, same.quarantined_count, same.problem)
-          IS NOT DISTINCT FROM (sent.total, sent.distinct_count, sent.quarantined_count, sent.problem)
-      OFFSET 0
-    )
-    ON CONFLICT (merchant_no, currency, begin_ms, end_ms) DO UPDATE
-      SET total = excluded.total, distinct_count = excluded.distinct_count, requests = excluded.requests,
-        quarantined_count = excluded.quarantined_count, certified_at = excluded.certified_at,
-        problem = excluded.problem, run_id = excluded.run_id, proven_currencies = excluded.proven_currencies
-    )`;
-}
-
-function sentCertificates(readingsOfEach: readonly (readonly WindowToStore[])[]): RawBuilder<unknown> {
-  const readings = withPlaces(readingsOfEach);
-  const column = (value: (one: (typeof readings)[number]) => string | number | null) =>
-    arrayLiteral(readings.map(value));
-  const distinct = (entries: readonly LedgerEntry[]): number =>
-    new Set(entries.map((entry) => entry.batchNo)).size;
-  return sql`
-    unnest(
-      ${column(({ nth }) => nth)}::int[], ${column(({ currency }) => currency)}::text[],
-      ${column(({ window }) => window.beginMs)}::bigint[], ${column(({ window }) => window.endMs)}::bigint[],
-      ${column(({ reading }) => Math.min(reading.total, TOTAL_MAX))}::int[],
-      ${column(({ reading }) => distinct(reading.entries))}::int[],
-      ${column(({ reading }) => reading.unreadable.length)}::int[], ${column(({ reading }) => reading.requests)}::int[],
-      ${column(({ reading }) => (reading.certified ? null : (reading.problem ?? 'not certified')))}::text[]
-    ) AS sent (nth, asked, begin_ms, end_ms, total, distinct_count, quarantined_count, requests, problem)`;
-}
-
-/**
- * Cuts the window of a certified reading out of the failed spans that overlap it. Where only one currency was certified, a failed span of
- * all currencies also keeps the part inside the window; its row then names this currency as proven.
- */
-export async function cutFailedSpans(
+async function upsertDays(
   trx: Trx,
-  { merchantNo, window: { beginMs, endMs }, currency: certified }: Omit<WindowToStore, 'reading'>,
+  { merchantNo, runId, now }: Writer,
+  changed: readonly DayReading[],
 ): Promise<void> {
-  const currency = storedCurrency(certified);
-  const isCut =
-    currency === EVERY_CURRENCY
-      ? sql`true`
-      : sql`(currency = ${currency}
-          OR (currency = ${EVERY_CURRENCY} AND NOT ${currency} = ANY (proven_currencies)))`;
-  const inside =
-    currency === EVERY_CURRENCY
-      ? sql``
-      : sql`UNION ALL
-        SELECT cut.*, greatest(begin_ms, ${beginMs}), least(end_ms, ${endMs}), proven_currencies || ${currency}::text
-        FROM cut WHERE currency = ${EVERY_CURRENCY}`;
+  const column = (value: (one: DayReading) => string | number | null) => arrayLiteral(changed.map(value));
   await sql`
-    WITH cut AS (
-      DELETE FROM sync_window
-      WHERE merchant_no = ${merchantNo} AND certified_at IS NULL AND ${isCut}
-        AND begin_ms <= ${endMs} AND end_ms >= ${beginMs}
-      RETURNING *
-    ), rest AS (
-      SELECT cut.*, begin_ms AS rest_begin_ms, ${beginMs - 1}::bigint AS rest_end_ms, proven_currencies AS proven
-      FROM cut
-      UNION ALL
-      SELECT cut.*, ${endMs + 1}::bigint, end_ms, proven_currencies FROM cut
-      ${inside}
-    )
-    INSERT INTO sync_window (merchant_no, currency, begin_ms, end_ms, total, distinct_count, quarantined_count,
-      requests, certified_at, problem, run_id, proven_currencies)
-    SELECT DISTINCT ON (currency, rest_begin_ms, rest_end_ms) merchant_no, currency, rest_begin_ms, rest_end_ms, total,
-      distinct_count, quarantined_count, requests, NULL::timestamptz, problem, run_id, proven
-    FROM rest WHERE rest_begin_ms <= rest_end_ms
-    ON CONFLICT (merchant_no, currency, begin_ms, end_ms) DO UPDATE
-      SET certified_at = NULL, problem = excluded.problem, run_id = excluded.run_id,
-        proven_currencies = excluded.proven_currencies`.execute(trx);
+    INSERT INTO certificate AS known (merchant_no, day, begin_ms, through_ms, total, entries, unreadable, requests, problem,
+      read_at, run_id)
+    SELECT ${merchantNo}, sent.*, ${now}::timestamptz, ${runId}::bigint FROM unnest(
+      ${column(({ day }) => day)}::date[], ${column(({ beginMs }) => beginMs)}::bigint[],
+      ${column(({ endMs }) => endMs)}::bigint[], ${column(({ total }) => Math.min(total, TOTAL_MAX))}::int[],
+      ${column(({ entries }) => entries)}::int[], ${column(({ unreadable }) => unreadable)}::int[],
+      ${column(({ requests }) => requests)}::int[], ${column(({ problem }) => problem)}::text[]
+    ) AS sent
+    ON CONFLICT (merchant_no, day) DO UPDATE SET begin_ms = excluded.begin_ms, through_ms = excluded.through_ms,
+      total = excluded.total, entries = excluded.entries, unreadable = excluded.unreadable, requests = excluded.requests,
+      problem = excluded.problem, read_at = excluded.read_at, run_id = excluded.run_id,
+      chained = known.chained AND (excluded.problem IS NOT NULL
+        OR (known.problem IS NULL AND (known.begin_ms, known.through_ms) IS NOT DISTINCT FROM (excluded.begin_ms, excluded.through_ms)))`.execute(
+    trx,
+  );
 }
 
-interface UncertifiedWindow extends Window {
-  readonly problem: string;
+/** Whether `storeDays` would change anything. */
+export async function changesDays(
+  db: Db,
+  merchantNo: string,
+  readings: readonly DayReading[],
+): Promise<boolean> {
+  if (readings.length === 0) return false;
+  const known = await daysAmong(
+    db,
+    merchantNo,
+    readings.map(({ day }) => day),
+  );
+  if (readings.some((reading) => replacing(known.get(reading.day), reading) !== null)) return true;
+  const foreign = await db
+    .selectFrom('foreign_account_day')
+    .select('day')
+    .where('merchant_no', '=', merchantNo)
+    .where(isAmong(certifiedAmong(readings)))
+    .limit(1)
+    .executeTakeFirst();
+  return foreign !== undefined;
 }
 
-export interface ReadSpan extends Span {
+const certifiedAmong = (readings: readonly DayReading[]): BusinessDay[] =>
+  readings.filter(({ problem }) => problem === null).map(({ day }) => day);
+
+const isAmong = (days: readonly BusinessDay[]) => sql<boolean>`day = ANY (${arrayLiteral(days)}::date[])`;
+
+type KnownDay = Selectable<Certificate>;
+
+async function daysAmong(
+  db: Db,
+  merchantNo: string,
+  days: readonly BusinessDay[],
+): Promise<ReadonlyMap<BusinessDay, KnownDay>> {
+  const rows = await db
+    .selectFrom('certificate')
+    .selectAll()
+    .where('merchant_no', '=', merchantNo)
+    .where(isAmong(days))
+    .execute();
+  return new Map(rows.map((row) => [row.day, row]));
+}
+
+/**
+ * What is to be stored of a day after a reading; null if nothing changes. A reading of all that was read before takes its
+ * place. One of a part of it proves nothing more; where it fails, the day is not complete any more. Pure.
+ */
+function replacing(known: KnownDay | undefined, reading: DayReading): DayReading | null {
+  if (known === undefined || known.read_at === null) return reading;
+  const [beginMs, endMs] = [known.begin_ms!, known.through_ms!];
+  if (reading.beginMs <= beginMs && reading.endMs >= endMs) {
+    const isSame =
+      reading.beginMs === beginMs &&
+      reading.endMs === endMs &&
+      Math.min(reading.total, TOTAL_MAX) === known.total &&
+      reading.entries === known.entries &&
+      reading.unreadable === known.unreadable &&
+      reading.problem === known.problem;
+    return isSame ? null : reading;
+  }
+  if (reading.problem === null || reading.problem === known.problem) return null;
+  const { total, entries, unreadable, requests } = known;
+  return {
+    ...{ day: reading.day, beginMs, endMs, problem: reading.problem },
+    ...{ total: total!, entries: entries!, unreadable: unreadable!, requests: requests! },
+  };
+}
+
+/** Notes that entries of these days were stored, changed or marked as vanished. A day that was never read gets a row that says so. */
+export async function noteChangedDays(
+  trx: Trx,
+  merchantNo: string,
+  days: Iterable<BusinessDay>,
+): Promise<void> {
+  const changed = [...new Set(days)].sort();
+  if (changed.length === 0) return;
+  await sql`
+    INSERT INTO certificate AS known (merchant_no, day, compared, changes)
+    SELECT ${merchantNo}, day, false, 1 FROM unnest(${arrayLiteral(changed)}::date[]) AS day
+    ON CONFLICT (merchant_no, day)
+      DO UPDATE SET chained = false, compared = false, changes = known.changes + 1`.execute(trx);
+}
+
+export interface DayNotChained {
+  readonly day: BusinessDay;
+  /** Entries of it were stored, changed or marked as vanished; else only its certificate changed. */
+  readonly hasOtherEntries: boolean;
+}
+
+/** What is to be chained: the merchant's days whose entries or certificate changed since figures were made of them. */
+export const daysNotChained = (db: Db, merchantNo: string): Promise<DayNotChained[]> =>
+  db
+    .selectFrom('certificate')
+    .select(['day', sql<boolean>`NOT compared`.as('hasOtherEntries')])
+    .where('merchant_no', '=', merchantNo)
+    .where('chained', '=', false)
+    .orderBy('day')
+    .execute();
+
+/** To be called in the transaction that saves what these days were chained to, under the lease. */
+export async function noteChained(trx: Trx, merchantNo: string, days: readonly BusinessDay[]): Promise<void> {
+  if (days.length === 0) return;
+  await trx
+    .updateTable('certificate')
+    .set({ chained: true })
+    .where('merchant_no', '=', merchantNo)
+    .where('chained', '=', false)
+    .where(isAmong(days))
+    .execute();
+}
+
+/** Makes these days count as changed whatever their entries are, so that they get new figures. */
+export async function noteToChain(trx: Trx, merchantNo: string, days: readonly BusinessDay[]): Promise<void> {
+  if (days.length === 0) return;
+  await trx
+    .insertInto('certificate')
+    .values([...new Set(days)].map((day) => ({ merchant_no: merchantNo, day })))
+    .onConflict((conflict) => conflict.columns(['merchant_no', 'day']).doUpdateSet({ chained: false }))
+    .execute();
+}
+
+interface Doubt extends Window {
   readonly currency: string;
-  readonly problem: string | null;
-  readonly proven_currencies: readonly string[];
 }
 
-/** What `certifiedWindows` says, from the rows of readings and of absent entries that overlap the window. Pure. */
-export function provenSpans(
-  rows: readonly ReadSpan[],
-  waiting: readonly Span[],
+const DAY_MS = 86_400_000;
+
+/** Days that a window may touch in any zone: what finds their rows along the primary key. */
+const daysNear = ({ beginMs, endMs }: Window) => {
+  const dayOf = (ms: number) => new Date(Math.max(0, ms)).toISOString().slice(0, 10);
+  return { from: dayOf(beginMs - DAY_MS), to: dayOf(endMs + DAY_MS) };
+};
+
+const readWithin = (db: Db, merchantNo: string, within: Window) => {
+  const { from, to } = daysNear(within);
+  return db
+    .selectFrom('certificate')
+    .where('merchant_no', '=', merchantNo)
+    .where('day', '>=', from)
+    .where('day', '<=', to)
+    .where('read_at', 'is not', null)
+    .where('begin_ms', '<=', within.endMs)
+    .where('through_ms', '>=', within.beginMs)
+    .orderBy('day');
+};
+
+/** The days in a span that were certified when they were read last, whatever is in doubt of accounts. */
+export const completeWithin = (db: Db, merchantNo: string, within: Window): Promise<Window[]> =>
+  readWithin(db, merchantNo, within)
+    .where('problem', 'is', null)
+    .select((eb) => [
+      eb.ref('begin_ms').$notNull().as('beginMs'),
+      eb.ref('through_ms').$notNull().as('endMs'),
+    ])
+    .execute();
+
+const doubtsWithin = (db: Db, merchantNo: string, within: Window): Promise<Doubt[]> =>
+  db
+    .selectFrom('account_doubt')
+    .select((eb) => [
+      eb.ref('currency').$notNull().as('currency'),
+      eb.ref('begin_ms').$notNull().as('beginMs'),
+      eb.ref('end_ms').$notNull().as('endMs'),
+    ])
+    .where('merchant_no', '=', merchantNo)
+    .where('begin_ms', '<=', within.endMs)
+    .where('end_ms', '>=', within.beginMs)
+    .distinct()
+    .execute();
+
+/** Of complete days, what is proven for a currency; for every one where it is null: a doubt of any account matters then. Pure. */
+export function provenAmong(
+  complete: readonly Window[],
+  doubts: readonly Doubt[],
   within: Window,
   currency: string | null,
 ): Window[] {
-  const certified = rows.filter((row) => row.problem === null && isAbout(row.currency, currency));
-  const failed = rows.filter(
-    (row) => row.problem !== null && (currency === null || !row.proven_currencies.includes(currency)),
-  );
-  const clipped = (spans: readonly Span[]) => spans.map((span) => clip(span, within));
-  return subtractWindows(mergeWindows(clipped(certified)), clipped([...failed, ...waiting]));
+  const own = doubts.filter((doubt) => currency === null || doubt.currency === currency);
+  const proven = complete.filter((day) => !own.some((doubt) => overlaps(doubt, day)));
+  return mergeWindows(proven.filter((day) => overlaps(day, within)).map((day) => clipped(day, within)));
 }
 
-/** Whether a certificate proves the given currency; without a currency, whether it proves all of them. */
-const isAbout = (proven: string, currency: string | null): boolean =>
-  proven === EVERY_CURRENCY || proven === currency;
-
-/**
- * By merchant, the spans inside `within` whose last reading was not certified, or in which entries are absent, with the
- * reason.
- */
-export async function uncertifiedOfEach(
-  db: Db,
-  merchants: readonly string[],
-  within: Window,
-): Promise<ReadonlyMap<string, readonly UncertifiedWindow[]>> {
-  const overlaps = sql`${ofMerchants(merchants)} AND begin_ms <= ${within.endMs} AND end_ms >= ${within.beginMs}`;
-  const rows = await rowsOf(db)<
-    Window & { merchantNo: string; problem: string | null; absent: number; isHeld: boolean }
-  >`
-    SELECT merchant_no AS "merchantNo", greatest(begin_ms, ${within.beginMs}) AS "beginMs",
-      least(end_ms, ${within.endMs}) AS "endMs", problem, absent, "isHeld"
-    FROM (
-      SELECT merchant_no, begin_ms, end_ms, problem, 0 AS absent, false AS "isHeld" FROM sync_window
-      WHERE certified_at IS NULL AND ${overlaps}
-      UNION ALL
-      SELECT merchant_no, begin_ms, end_ms, NULL, count(*), bool_and(held_since IS NOT NULL) FROM absent_entry
-      WHERE ${overlaps} GROUP BY 1, 2, 3
-      UNION ALL
-      SELECT merchant_no, begin_ms, end_ms, currency || ' has no entry since ' || newest_day || ', for longer than ever before',
-        0, false FROM silent_account
-      WHERE ${IS_SILENT} AND ${overlaps}
-    ) AS open
-    ORDER BY 2, 3, problem IS NULL`;
-  const windows = new Map<string, UncertifiedWindow[]>();
-  for (const { merchantNo, beginMs, endMs, problem, absent, isHeld } of rows) {
-    const missing =
-      `${absent} stored ${absent === 1 ? 'entry was' : 'entries were'} missing when it was read last, and ` +
-      (isHeld
-        ? 'they are held: `daybook amendments` shows them'
-        : 'a later run has to miss them too before they count as vanished');
-    const window = { beginMs, endMs, problem: problem ?? missing };
-    windows.set(merchantNo, [...(windows.get(merchantNo) ?? []), window]);
-  }
-  return windows;
-}
-
-export interface Span {
-  readonly begin_ms: number;
-  readonly end_ms: number;
-}
-
-const clip = (row: Span, within: Window): Window => ({
-  beginMs: Math.max(row.begin_ms, within.beginMs),
-  endMs: Math.min(row.end_ms, within.endMs),
+const clipped = (day: Window, within: Window): Window => ({
+  beginMs: Math.max(day.beginMs, within.beginMs),
+  endMs: Math.min(day.endMs, within.endMs),
 });
 
-interface CertifiedAsked {
-  readonly merchantNo: string;
-  readonly within: Window;
-  readonly currency: string | null;
-}
-
 /**
- * The spans inside `within` that are proven. A span is proven if it is certified, if no later reading of it failed,
- * and if no entry in it is absent and no account too silent. Certificates of all currencies always count. With `currency`, those of this
- * currency count too, and problems of other currencies do not matter; without it, a problem of any currency matters.
- * Sorted, without overlap.
+ * The proven days inside `within`, joined, in order; of a day that was not over, what was read of it. Without a currency, only
+ * days that are proven for each account.
  */
 export async function certifiedWindows(
   db: Db,
@@ -248,81 +282,148 @@ export async function certifiedWindows(
   within: Window,
   currency: string | null = null,
 ): Promise<Window[]> {
-  const [certified] = await certifiedWindowsOf(db, [{ merchantNo, within, currency }]);
-  return certified!;
+  const complete = await completeWithin(db, merchantNo, within);
+  const doubts = complete.length === 0 ? [] : await doubtsWithin(db, merchantNo, within);
+  return provenAmong(complete, doubts, within, currency);
 }
 
-export async function certifiedWindowsOf(db: Db, asked: readonly CertifiedAsked[]): Promise<Window[][]> {
-  const answers: Window[][] = asked.map(() => []);
-  if (asked.length === 0) return answers;
-  const rows = await rowsOf(db)<{ nth: number; beginMs: number; endMs: number }>`
-    SELECT asked.nth::int AS nth, lower(proven) AS "beginMs", upper(proven) - 1 AS "endMs"
-    FROM unnest(
-      ${arrayLiteral(asked.map(({ merchantNo }) => merchantNo))}::text[],
-      ${arrayLiteral(asked.map(({ currency }) => currency))}::text[],
-      ${arrayLiteral(asked.map(({ within }) => within.beginMs))}::bigint[],
-      ${arrayLiteral(asked.map(({ within }) => within.endMs))}::bigint[]
-    ) WITH ORDINALITY AS asked (merchant_no, currency, begin_ms, end_ms, nth)
-    CROSS JOIN LATERAL unnest(${PROVEN_SPANS}) AS proven
-    ORDER BY nth, proven`;
-  for (const { nth, beginMs, endMs } of rows) answers[nth - 1]!.push({ beginMs, endMs });
-  return answers;
+/** The same for each merchant, in their order. */
+export async function certifiedOfEach(
+  db: Db,
+  merchants: readonly string[],
+  within: Window,
+): Promise<Window[][]> {
+  const proven: Window[][] = [];
+  for (const merchantNo of merchants) proven.push(await certifiedWindows(db, merchantNo, within));
+  return proven;
 }
 
-export const certifiedOfEach = (db: Db, merchants: readonly string[], within: Window): Promise<Window[][]> =>
-  certifiedWindowsOf(
-    db,
-    merchants.map((merchantNo) => ({ merchantNo, within, currency: null })),
-  );
+/** The same for each account, in their order. */
+export async function certifiedOfAccounts(
+  db: Db,
+  accounts: readonly Account[],
+  within: Window,
+): Promise<Window[][]> {
+  const known = new Map<string, readonly [Window[], Doubt[]]>();
+  for (const { merchantNo } of accounts)
+    if (!known.has(merchantNo))
+      known.set(merchantNo, [
+        await completeWithin(db, merchantNo, within),
+        await doubtsWithin(db, merchantNo, within),
+      ]);
+  return accounts.map(({ merchantNo, currency }) => {
+    const [complete, doubts] = known.get(merchantNo)!;
+    return provenAmong(complete, doubts, within, currency);
+  });
+}
 
-const spansOf = (currency: RawBuilder<unknown>): RawBuilder<unknown> => sql`coalesce((
-  SELECT held.spans FROM certified_span held
-  WHERE held.merchant_no = asked.merchant_no AND held.currency = ${currency}
-), '{}')`;
+/** The first instant under certificate, as a subquery; without a row where nothing is. */
+export const firstCertified = (merchantNo: ValueOrSql): RawBuilder<unknown> => sql`
+  SELECT begin_ms FROM certificate
+  WHERE merchant_no = ${merchantNo} AND read_at IS NOT NULL AND problem IS NULL ORDER BY day LIMIT 1`;
 
-/** Spans that are not proven: their last reading failed, entries in them are absent, or the account is silent for too long. The tables have few such rows. */
-const OPEN_SPANS = sql`coalesce((
-  SELECT range_agg(int8range(failed.begin_ms, failed.end_ms, '[]')) FROM sync_window failed
-  WHERE failed.merchant_no = asked.merchant_no AND failed.certified_at IS NULL
-    AND failed.begin_ms <= asked.end_ms AND failed.end_ms >= asked.begin_ms
-    AND (asked.currency IS NULL OR (
-      failed.currency IN (${EVERY_CURRENCY}, asked.currency) AND asked.currency <> ALL (failed.proven_currencies)
-    ))
-), '{}') + coalesce((
-  SELECT range_agg(int8range(absent.begin_ms, absent.end_ms, '[]')) FROM absent_entry absent
-  WHERE absent.merchant_no = asked.merchant_no AND absent.begin_ms <= asked.end_ms AND absent.end_ms >= asked.begin_ms
-    AND (asked.currency IS NULL OR absent.currency = asked.currency)
-), '{}') + coalesce((
-  SELECT range_agg(int8range(silent.begin_ms, silent.end_ms, '[]')) FROM silent_account silent
-  WHERE silent.merchant_no = asked.merchant_no AND silent.begin_ms <= asked.end_ms AND silent.end_ms >= asked.begin_ms
-    AND ${IS_SILENT} AND (asked.currency IS NULL OR silent.currency = asked.currency)
-), '{}')`;
+const CERTIFICATE_COLUMNS = ['begin_ms', 'through_ms', 'total', 'entries', 'unreadable', 'read_at'] as const;
 
-/**
- * The proven spans, as a multirange, of a row `asked (merchant_no, currency, begin_ms, end_ms)`. A window whose end lies
- * before its begin has none.
- */
-export const PROVEN_SPANS: RawBuilder<unknown> = sql`(
-  (${spansOf(sql.lit(EVERY_CURRENCY))} + ${spansOf(sql`asked.currency`)})
-    * int8range(asked.begin_ms, greatest(asked.end_ms + 1, asked.begin_ms))::int8multirange
-    - (${OPEN_SPANS})
-)`;
+/** The certificate of a day, as it is published and shown. */
+export type CertificateRow = {
+  readonly [Column in (typeof CERTIFICATE_COLUMNS)[number]]: NonNullable<Selectable<Certificate>[Column]>;
+};
+
+/** The certificates of the days that a window touches, in order. */
+export const certificatesOf = (db: Db, merchantNo: string, window: Window): Promise<CertificateRow[]> =>
+  readWithin(db, merchantNo, window)
+    .where('problem', 'is', null)
+    .select(CERTIFICATE_COLUMNS)
+    .$narrowType<CertificateRow>()
+    .execute();
 
 export interface SeenWindow extends Window {
-  readonly currency: string | null;
   readonly total: number;
   readonly isDoubtful: boolean;
 }
 
-/** The windows that end inside the given one, in order. Goes along sync_window_end, so older ones cost nothing. */
-export const seenWindows = sharedRead<Window & { readonly merchantNo: string }, SeenWindow>(
-  {
-    begin_ms: ['bigint', ({ beginMs }) => beginMs],
-    end_ms: ['bigint', ({ endMs }) => endMs],
-  },
-  sql`
-    SELECT w.begin_ms AS "beginMs", w.end_ms AS "endMs", nullif(currency, ${sql.lit(EVERY_CURRENCY)}) AS currency, total,
-      certified_at IS NULL OR quarantined_count > 0 AS "isDoubtful"
-    FROM sync_window w WHERE w.merchant_no = asked.merchant_no AND w.end_ms BETWEEN asked.begin_ms AND asked.end_ms
-    ORDER BY w.end_ms`,
-);
+/** What was read before in this span, in order. */
+export const seenWindows = (db: Db, merchantNo: string, within: Window): Promise<SeenWindow[]> =>
+  readWithin(db, merchantNo, within)
+    .select((eb) => [
+      eb.ref('begin_ms').$notNull().as('beginMs'),
+      eb.ref('through_ms').$notNull().as('endMs'),
+      eb.ref('total').$notNull().as('total'),
+      sql<boolean>`problem IS NOT NULL OR unreadable > 0`.as('isDoubtful'),
+    ])
+    .execute();
+
+interface UncertifiedWindow extends Window {
+  readonly problem: string;
+}
+
+/** By merchant, the days inside `within` that are not proven though they were read, and of accounts what is in doubt, with the reason. */
+export async function uncertifiedOfEach(
+  db: Db,
+  merchants: readonly string[],
+  within: Window,
+): Promise<ReadonlyMap<string, readonly UncertifiedWindow[]>> {
+  const windows = new Map<string, UncertifiedWindow[]>();
+  for (const merchantNo of merchants) {
+    const open = await uncertifiedWithin(db, merchantNo, within);
+    if (open.length > 0) windows.set(merchantNo, open);
+  }
+  return windows;
+}
+
+async function uncertifiedWithin(db: Db, merchantNo: string, within: Window): Promise<UncertifiedWindow[]> {
+  const about = sql`merchant_no = ${merchantNo}`;
+  const overlap = sql`begin_ms <= ${within.endMs} AND end_ms >= ${within.beginMs}`;
+  const { rows } = await sql<Window & { problem: string | null; absent: number; isHeld: boolean }>`
+    SELECT greatest(begin_ms, ${within.beginMs}) AS "beginMs", least(end_ms, ${within.endMs}) AS "endMs", problem, absent,
+      "isHeld"
+    FROM (
+      SELECT begin_ms, through_ms AS end_ms, problem, 0 AS absent, false AS "isHeld" FROM certificate
+      WHERE ${about} AND problem IS NOT NULL
+      UNION ALL
+      SELECT begin_ms, end_ms, NULL, count(*), bool_and(held_since IS NOT NULL) FROM absent_entry WHERE ${about} GROUP BY 1, 2
+      UNION ALL
+      SELECT begin_ms, end_ms, currency || ' has no entry since ' || newest_day || ', for longer than ever before', 0, false
+      FROM silent_account WHERE ${about} AND ${IS_SILENT}
+      UNION ALL
+      SELECT begin_ms, end_ms, 'another ledger was answered for ' || currency, 0, false FROM foreign_account_day WHERE ${about}
+    ) AS open
+    WHERE ${overlap} ORDER BY 1, 2, problem IS NULL`.execute(db);
+  return rows.map(({ beginMs, endMs, problem, absent, isHeld }) => {
+    const missing =
+      `${absent} stored ${absent === 1 ? 'entry was' : 'entries were'} missing when it was read last, and ` +
+      (isHeld
+        ? 'they are held: `daybook amendments` shows them'
+        : 'a later run has to miss them too before they count as vanished');
+    return { beginMs, endMs, problem: problem ?? missing };
+  });
+}
+
+/** Whether entries came on these days that could not be read. */
+export async function hasUnreadable(db: Db, merchantNo: string, window: Window): Promise<boolean> {
+  const found = await readWithin(db, merchantNo, window)
+    .where('unreadable', '>', 0)
+    .select('day')
+    .limit(1)
+    .executeTakeFirst();
+  return found !== undefined;
+}
+
+/** Takes the days of an account off the proven ones, as another ledger was answered for it, until a reading is certified again. */
+export async function noteForeignDays(
+  trx: Trx,
+  { merchantNo, runId }: Writer,
+  currency: string,
+  days: readonly (Window & { readonly day: BusinessDay })[],
+): Promise<void> {
+  if (days.length === 0) return;
+  await trx
+    .insertInto('foreign_account_day')
+    .values(
+      days.map(({ day, beginMs, endMs }) => ({
+        ...{ merchant_no: merchantNo, currency, day, begin_ms: beginMs, end_ms: endMs, run_id: runId },
+      })),
+    )
+    .onConflict((conflict) => conflict.columns(['merchant_no', 'currency', 'day']).doNothing())
+    .execute();
+}

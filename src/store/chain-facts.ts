@@ -6,7 +6,7 @@ import type { Account, BusinessDay, Window } from '../ledger/entry.ts';
 import { ALL_TIME, mergeWindows } from '../ledger/window.ts';
 import { EVERY_CURRENCY, ofAccounts, ofCurrencies, ofMerchants } from './account-filter.ts';
 import { figuredCurrencies } from './account-days.ts';
-import { certifiedWindowsOf } from './certificates.ts';
+import { certifiedOfAccounts } from './certificates.ts';
 import { arrayLiteral, type Db, rowsOf } from './engine/database.ts';
 import { publishedAccounts } from './statements/statements.ts';
 
@@ -79,9 +79,10 @@ export async function chainFacts(db: Db, accounts: AccountFilter, zone: string):
     [...figured, ...changed, ...stated].map((one) => [keyOf(one), one]),
   );
   const own = [...known].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
-  const certified = await certifiedWindowsOf(
+  const certified = await certifiedOfAccounts(
     db,
-    own.map(({ merchant_no: merchantNo, currency }) => ({ merchantNo, currency, within: ALL_TIME })),
+    own.map(({ merchant_no: merchantNo, currency }) => ({ merchantNo, currency })),
+    ALL_TIME,
   );
   const [figuredOf, changedOf, statedOf] = [byAccount(figured), byAccount(changed), byAccount(stated)];
   const facts = own.map((account, nth) => ({
@@ -265,13 +266,14 @@ const unreadableSpans = (db: Db, accounts: AccountFilter) => rowsOf(db)<OfAccoun
 
 const doubtedDays = (db: Db, accounts: AccountFilter) => rowsOf(db)<DayOfAccount>`
   SELECT DISTINCT own.merchant_no, own.currency, own.day FROM (
-    SELECT merchant_no, currency, proven_currencies, begin_ms, end_ms FROM sync_window
-    WHERE ${ofMerchants(accounts.merchants)} AND certified_at IS NULL
+    SELECT merchant_no, NULL AS currency, begin_ms, through_ms AS end_ms FROM certificate
+    WHERE ${ofMerchants(accounts.merchants)} AND problem IS NOT NULL
     UNION ALL
-    SELECT merchant_no, currency, '{}', begin_ms, end_ms FROM absent_entry
+    SELECT merchant_no, currency, begin_ms, end_ms FROM absent_entry
     WHERE ${ofMerchants(accounts.merchants)} AND held_since IS NULL
+    UNION ALL
+    SELECT merchant_no, currency, begin_ms, end_ms FROM foreign_account_day WHERE ${ofMerchants(accounts.merchants)}
   ) AS open JOIN account_day AS own ON own.merchant_no = open.merchant_no
-    AND open.currency IN (${EVERY_CURRENCY}, own.currency) AND own.currency <> ALL (open.proven_currencies)
-    AND own.revision IS NOT NULL
+    AND coalesce(open.currency, own.currency) = own.currency AND own.revision IS NOT NULL
     AND own.day BETWEEN to_timestamp(open.begin_ms / 1000)::date - 1 AND to_timestamp(open.end_ms / 1000)::date + 1
   ORDER BY own.day`;

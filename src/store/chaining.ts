@@ -1,7 +1,7 @@
 /** Saves what chaining made of an account's days, and reads what adopted statements say of them. */
 import { sql } from 'kysely';
 import type { Account, BusinessDay } from '../ledger/entry.ts';
-import { dayFigures, type DayFigures, figureColumns, markChangedDays } from './account-days.ts';
+import { dayFigures, type DayFigures, figureColumns } from './account-days.ts';
 import { arrayLiteral, type Db, type Trx } from './engine/database.ts';
 import { forgetSum } from './historical-days.ts';
 
@@ -34,35 +34,17 @@ export async function adoptedFigures(
   return new Map(rows.map((row) => [row.day, dayFigures({ ...row, ...chained })]));
 }
 
-export interface Chained {
-  readonly figures: readonly DayFigures[];
-  /** Days to take off the list of changed ones. A sum of figures that one of them belongs to is forgotten. */
-  readonly done: readonly BusinessDay[];
-  readonly left: readonly BusinessDay[];
-}
-
-/** Saves an account's figures, takes the days `done` off the list of changed ones and puts those that are left on it. */
+/** Saves an account's figures. Sums of days whose entries changed are forgotten. */
 export async function saveChained(
   trx: Trx,
-  account: Account,
-  { figures, done, left }: Chained,
+  { merchantNo }: Account,
+  { figures, done }: { readonly figures: readonly DayFigures[]; readonly done: readonly BusinessDay[] },
 ): Promise<void> {
-  const { merchantNo, currency } = account;
   await saveFigures(trx, merchantNo, figures);
-  if (done.length > 0) {
-    await trx
-      .updateTable('day_entries')
-      .set((own) => ({ figured_fingerprint: own.ref('fingerprint') }))
-      .where('merchant_no', '=', merchantNo)
-      .where('currency', '=', currency)
-      .where('day', '=', sql<string>`ANY (${arrayLiteral(done)}::date[])`)
-      .where('is_changed', '=', true)
-      .execute();
-    await forgetSum(sql`(
-      SELECT ${merchantNo}::text COLLATE "C" AS merchant_no, unnest(${arrayLiteral(done)}::date[]) AS day
-    )`).execute(trx);
-  }
-  await markChangedDays(trx, account, left);
+  if (done.length === 0) return;
+  await forgetSum(sql`(
+    SELECT ${merchantNo}::text COLLATE "C" AS merchant_no, unnest(${arrayLiteral(done)}::date[]) AS day
+  )`).execute(trx);
 }
 
 /** Each day is due from now on. As JSON, in which amounts are text: a number of JSON would lose digits. */

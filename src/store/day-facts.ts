@@ -6,7 +6,7 @@ import { sql, type RawBuilder } from 'kysely';
 import type { Account, BusinessDay, Verdict, Window } from '../ledger/entry.ts';
 import { compareAmounts } from '../ledger/money.ts';
 import { overlaps } from '../ledger/window.ts';
-import { PROVEN_SPANS } from './certificates.ts';
+import { certifiedOfAccounts } from './certificates.ts';
 import { arrayLiteral, type Db, rowsOf } from './engine/database.ts';
 import { isRevisedSince, revisedSinceDownload, type Downloader } from './downloaded.ts';
 import { EVERY_CURRENCY } from './account-filter.ts';
@@ -113,12 +113,13 @@ export async function dayFacts(
       AND d.begin_ms <= asked.end_ms AND d.end_ms >= asked.begin_ms
     UNION ALL
     SELECT CASE WHEN lying.is_open THEN 'unreadable' ELSE 'acknowledged' END, nth::int, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, lower(part), upper(part) - 1
-    FROM asked CROSS JOIN LATERAL (${UNREADABLE_SPANS}) AS lying CROSS JOIN LATERAL unnest(lying.spans) AS part
-    UNION ALL
-    SELECT 'certified', nth::int, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, lower(proven), upper(proven) - 1
-    FROM asked CROSS JOIN LATERAL unnest(${PROVEN_SPANS}) AS proven`;
+    FROM asked CROSS JOIN LATERAL (${UNREADABLE_SPANS}) AS lying CROSS JOIN LATERAL unnest(lying.spans) AS part`;
+  const certified = await certifiedOfAccounts(db, accounts, window);
   const byAccount = Map.groupBy(rows, ({ nth }) => nth);
-  return accounts.map((account, at) => factsOf(account, byAccount.get(at + 1) ?? [], by));
+  return accounts.map((account, at) => ({
+    ...factsOf(account, byAccount.get(at + 1) ?? [], by),
+    certified: certified[at]!,
+  }));
 }
 
 /** Rows `d` of the account of a row `asked`. */
@@ -134,16 +135,7 @@ export const UNREADABLE_SPANS = sql`
   GROUP BY 1`;
 
 interface FactRow {
-  readonly kind:
-    | 'day'
-    | 'first'
-    | 'before'
-    | 'changed'
-    | 'revised'
-    | 'break'
-    | 'unreadable'
-    | 'acknowledged'
-    | 'certified';
+  readonly kind: 'day' | 'first' | 'before' | 'changed' | 'revised' | 'break' | 'unreadable' | 'acknowledged';
   readonly nth: number;
   readonly day: BusinessDay | null;
   /** Of kind `day` alone. */
@@ -162,7 +154,11 @@ interface FactRow {
   readonly endMs: number | null;
 }
 
-function factsOf(account: Account, rows: readonly FactRow[], by: Downloader | null): AccountFacts {
+function factsOf(
+  account: Account,
+  rows: readonly FactRow[],
+  by: Downloader | null,
+): Omit<AccountFacts, 'certified'> {
   const of = (kind: FactRow['kind']) => rows.filter((row) => row.kind === kind);
   const days = (kind: FactRow['kind']) => new Set(of(kind).map(({ day }) => day!));
   const spans = (kind: FactRow['kind']): Window[] =>
@@ -191,7 +187,6 @@ function factsOf(account: Account, rows: readonly FactRow[], by: Downloader | nu
     })),
     unreadable: spans('unreadable'),
     acknowledged: spans('acknowledged'),
-    certified: spans('certified').sort((a, b) => a.beginMs - b.beginMs),
   };
 }
 

@@ -205,6 +205,18 @@ export const heldCurrencies = (merchantNo: ValueOrSql): RawBuilder<unknown> => s
     ORDER BY e.currency LIMIT 1)
   FROM held WHERE held.currency IS NOT NULL`;
 
+/** Whether an account has entries of a business day: reads along ledger_entry_in_time, whatever the zone. */
+export const isHeldOn = (
+  merchantNo: ValueOrSql,
+  currency: RawBuilder<unknown>,
+  day: RawBuilder<unknown>,
+): RawBuilder<boolean> => sql<boolean>`EXISTS (
+  SELECT FROM ledger_entry e
+  WHERE e.merchant_no = ${merchantNo} AND e.currency = ${currency} AND e.vanished_at IS NULL AND e.booked_at::date = ${day}
+    AND e.booked_ms BETWEEN (extract(epoch FROM ${day}) * 1000)::bigint - 86400000
+      AND (extract(epoch FROM ${day}) * 1000)::bigint + 172800000
+)`;
+
 export const heldCurrenciesOf = (merchantNo: string, currency: string | null): RawBuilder<unknown> =>
   currency === null ? heldCurrencies(merchantNo) : sql`SELECT ${currency}::text COLLATE "C"`;
 
@@ -258,7 +270,7 @@ export async function anyEntry(db: Db): Promise<LedgerEntry | null> {
 }
 
 export async function windowsHolding<
-  Span extends { readonly window: Window; readonly currency: string | null },
+  Span extends { readonly window: Window; readonly currency?: string | null },
 >(db: Db, merchantNo: string, spans: readonly Span[]): Promise<Span[]> {
   if (spans.length === 0) return [];
   const rows = await rowsOf(db)<{ nth: number }>`
@@ -266,7 +278,7 @@ export async function windowsHolding<
     SELECT span.nth::int AS nth FROM unnest(
       ${arrayLiteral(spans.map(({ window }) => window.beginMs))}::bigint[],
       ${arrayLiteral(spans.map(({ window }) => window.endMs))}::bigint[],
-      ${arrayLiteral(spans.map(({ currency }) => currency))}::text[]
+      ${arrayLiteral(spans.map(({ currency = null }) => currency))}::text[]
     ) WITH ORDINALITY AS span (begin_ms, end_ms, currency, nth)
     WHERE EXISTS (
       SELECT FROM held CROSS JOIN LATERAL (

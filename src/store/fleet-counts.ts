@@ -6,7 +6,6 @@ import { EXIT, type ExitCode } from '../ledger/ending.ts';
 import { IS_SILENT } from './silent-accounts.ts';
 import { sql } from 'kysely';
 import type { BusinessDay, Window } from '../ledger/entry.ts';
-import { EVERY_CURRENCY } from './account-filter.ts';
 import { IS_DECISIVE } from './breaks/break-cases.ts';
 import { isNewSince } from './breaks/breaks.ts';
 import { unreadableSpans } from './quarantine.ts';
@@ -36,10 +35,12 @@ export interface ProofShape {
 export const proofShapes = (db: Db, own: readonly string[], zone: string) => rowsOf(db)<ProofShape>`
     WITH asked AS (${activeWith(own)}), open AS (
       SELECT merchant_no, range_agg(int8range(begin_ms, end_ms, '[]')) AS spans FROM (
-        SELECT merchant_no, begin_ms, end_ms FROM sync_window WHERE certified_at IS NULL
-        UNION ALL SELECT merchant_no, begin_ms, end_ms FROM absent_entry
-        UNION ALL SELECT merchant_no, begin_ms, end_ms FROM silent_account WHERE ${IS_SILENT}
+        SELECT merchant_no, begin_ms, through_ms AS end_ms FROM certificate WHERE problem IS NOT NULL
+        UNION ALL SELECT merchant_no, begin_ms, end_ms FROM account_doubt
       ) AS open GROUP BY merchant_no
+    ), held AS (
+      SELECT merchant_no, range_agg(int8range(begin_ms, through_ms, '[]')) AS spans
+      FROM certificate WHERE read_at IS NOT NULL AND problem IS NULL GROUP BY merchant_no
     ), broken AS (
       SELECT merchant_no, range_agg(int8range(begin_ms, end_ms, '[]')) AS spans
       FROM (
@@ -51,7 +52,7 @@ export const proofShapes = (db: Db, own: readonly string[], zone: string) => row
       SELECT count(*) AS merchants, coalesce(held.spans, '{}') - coalesce(open.spans, '{}') AS certified,
         coalesce(open.spans, '{}') AS uncertified, coalesce(broken.spans, '{}') AS broken, changed.days
       FROM asked
-      LEFT JOIN certified_span held ON held.merchant_no = asked.merchant_no AND held.currency = ${sql.lit(EVERY_CURRENCY)}
+      LEFT JOIN held ON held.merchant_no = asked.merchant_no
       LEFT JOIN open ON open.merchant_no = asked.merchant_no
       LEFT JOIN broken ON broken.merchant_no = asked.merchant_no
       LEFT JOIN changed ON changed.merchant_no = asked.merchant_no
@@ -101,10 +102,12 @@ export const openCounts = (db: Db, own: readonly string[], newSince: number | nu
       FROM continuity_break JOIN asked USING (merchant_no) WHERE continuity_break.status = 'open'
     )
     SELECT (SELECT count(*) FROM asked) AS merchants,
-      (SELECT count(*) FROM sync_window JOIN asked USING (merchant_no) WHERE certified_at IS NULL) + (
+      (SELECT count(*) FROM certificate JOIN asked USING (merchant_no) WHERE problem IS NOT NULL) + (
         SELECT count(*) FROM (SELECT DISTINCT merchant_no, begin_ms, end_ms FROM absent_entry) AS waiting
         JOIN asked USING (merchant_no)
-      ) + (SELECT count(*) FROM silent_account JOIN asked USING (merchant_no) WHERE ${IS_SILENT}) AS uncertified,
+      ) + (SELECT count(*) FROM silent_account JOIN asked USING (merchant_no) WHERE ${IS_SILENT}) + (
+        SELECT count(*) FROM foreign_account_day JOIN asked USING (merchant_no)
+      ) AS uncertified,
       (SELECT count(*) FROM broken WHERE is_new) AS "newBreaks",
       (SELECT count(*) FROM broken WHERE is_new IS NOT TRUE) AS "knownBreaks",
       (SELECT count(*) FROM broken WHERE is_taken) AS "takenBreaks",

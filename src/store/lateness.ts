@@ -2,8 +2,8 @@
  * Keeps how late entries come, as a few counts a merchant: they grow in the statement that stores a late entry, and at
  * month end. Nothing is counted in the ledger.
  */
-import { sql, type RawBuilder } from 'kysely';
-import type { BusinessDay } from '../ledger/entry.ts';
+import { sql } from 'kysely';
+import type { BusinessDay, LedgerEntry } from '../ledger/entry.ts';
 import {
   NOTHING_MEASURED,
   periodFrom,
@@ -11,67 +11,52 @@ import {
   type LatenessMeasured,
   type SampledMonth,
 } from '../ledger/lateness.ts';
-import { EVERY_CURRENCY, ofMerchants } from './account-filter.ts';
+import { ofMerchants } from './account-filter.ts';
+import type { Writer } from './certificates.ts';
 import { figuredCurrencies } from './account-days.ts';
 import { arrayLiteral, type Db, type Trx, rowsOf } from './engine/database.ts';
 
 const DAY_MS = 86_400_000;
 
-/** Rows of readings checked for the certificate of one instant. Their windows seldom overlap. */
-const READINGS_COUNTED = 4;
-
 /**
- * For a WITH that inserts entries as `fresh (merchant_no, batch_no, currency, booked_ms)` of the merchants `held (merchant_no,
- * run_id, at)`: counts those that came late, which are those whose instant was under certificate before this statement. An entry
- * that may have been there unreadable says nothing, and neither does one that this run itself certified the lack of: its reading
- * fell short, or the platform's filter did.
+ * Counts those of new entries that came late: whose instant was under certificate without them. To be called before the reading's
+ * own certificates are stored. An entry that may have been there unreadable says nothing, and neither does one that this run
+ * itself certified the lack of: its reading fell short, or the platform's filter did.
  */
-export const countedLate = (): RawBuilder<unknown> => sql`
-  proven_before AS MATERIALIZED (
-    SELECT own.* FROM held CROSS JOIN LATERAL (
-      SELECT merchant_no, currency, spans FROM certified_span WHERE merchant_no = held.merchant_no OFFSET 0
-    ) AS own
-  ), came_late AS MATERIALIZED (
-    SELECT merchant_no, booked_ms, ${CERTIFIED_AT} AS certified_at, held.at, ${MS_OF_RUN} AS stored_ms
-    FROM fresh JOIN held USING (merchant_no)
-    WHERE EXISTS (
-      SELECT FROM proven_before p
-      WHERE p.merchant_no = fresh.merchant_no AND p.currency IN (${sql.lit(EVERY_CURRENCY)}, fresh.currency)
-        AND p.spans @> fresh.booked_ms
-    ) AND NOT EXISTS (
-      SELECT FROM quarantined_entry q
-      WHERE q.merchant_no = fresh.merchant_no
-        AND (q.batch_no = fresh.batch_no OR (q.batch_no IS NULL AND q.span @> fresh.booked_ms)) OFFSET 0
-    ) AND NOT EXISTS (
-      SELECT FROM (${readingsOf(sql.lit(EVERY_CURRENCY))} UNION ALL ${readingsOf(sql`fresh.currency`)}) AS near
-      WHERE near.end_ms >= fresh.booked_ms AND near.certified_at IS NOT NULL AND near.run_id = held.run_id
+export async function countLate(
+  trx: Trx,
+  { merchantNo, runId, now }: Writer,
+  fresh: readonly LedgerEntry[],
+): Promise<void> {
+  const column = (value: (entry: LedgerEntry) => string | number) => arrayLiteral(fresh.map(value));
+  await sql`
+    WITH came_late AS (
+      SELECT fresh.booked_ms, c.read_at
+      FROM unnest(
+        ${column(({ batchNo }) => batchNo)}::text[], ${column(({ bookedMs }) => bookedMs)}::bigint[],
+        ${column(({ bookedAt }) => bookedAt)}::timestamp[]
+      ) AS fresh (batch_no, booked_ms, booked_at)
+      JOIN certificate c ON c.merchant_no = ${merchantNo} AND c.day = fresh.booked_at::date
+        AND c.problem IS NULL AND fresh.booked_ms BETWEEN c.begin_ms AND c.through_ms
+        AND c.run_id IS DISTINCT FROM ${runId}::bigint
+      WHERE NOT EXISTS (
+        SELECT FROM quarantined_entry q
+        WHERE q.merchant_no = ${merchantNo}
+          AND (q.batch_no = fresh.batch_no OR (q.batch_no IS NULL AND q.span @> fresh.booked_ms))
+      )
+    ), bounded AS (
+      SELECT greatest(1, ceil((${now.getTime()}::bigint - booked_ms)::numeric / ${sql.lit(DAY_MS)}))::int AS days_max,
+        greatest(0, floor((extract(epoch FROM read_at) * 1000 - booked_ms) / ${sql.lit(DAY_MS)}))::int AS days_min
+      FROM came_late
     )
-  ), counted_late AS (
     INSERT INTO lateness_count AS known (merchant_no, month, days_min, days_max, entries)
-    SELECT merchant_no, date_trunc('month', at AT TIME ZONE 'UTC')::date, bounds.days_min, bounds.days_max, count(*)
-    FROM came_late CROSS JOIN LATERAL (
-      SELECT greatest(1, ceil((stored_ms - booked_ms) / ${sql.lit(DAY_MS)}))::int AS days_max
-    ) AS seen CROSS JOIN LATERAL (
-      SELECT seen.days_max, least(seen.days_max, greatest(0, coalesce(
-        floor((extract(epoch FROM certified_at) * 1000 - booked_ms) / ${sql.lit(DAY_MS)}), 0)))::int AS days_min
-    ) AS bounds
-    GROUP BY 1, 2, 3, 4
-    ON CONFLICT (merchant_no, month, days_min, days_max) DO UPDATE SET entries = known.entries + excluded.entries
-  )`;
-
-function readingsOf(currency: RawBuilder<unknown>): RawBuilder<unknown> {
-  return sql`(
-  SELECT w.certified_at, w.end_ms, w.run_id FROM sync_window w
-  WHERE w.merchant_no = fresh.merchant_no AND w.currency = ${currency} AND w.begin_ms <= fresh.booked_ms
-  ORDER BY w.begin_ms DESC LIMIT ${sql.lit(READINGS_COUNTED)}
-)`;
+    SELECT ${merchantNo}, date_trunc('month', ${now}::timestamptz AT TIME ZONE 'UTC')::date,
+      least(days_max, days_min), days_max, count(*)
+    FROM bounded GROUP BY 3, 4
+    ON CONFLICT (merchant_no, month, days_min, days_max) DO UPDATE SET entries = known.entries + excluded.entries`.execute(
+    trx,
+  );
 }
-
-const lastCertified = (currency: RawBuilder<unknown>): RawBuilder<unknown> => sql`(
-  SELECT max(near.certified_at) FROM ${readingsOf(currency)} AS near WHERE near.end_ms >= fresh.booked_ms
-)`;
-const CERTIFIED_AT = sql`greatest(${lastCertified(sql.lit(EVERY_CURRENCY))}, ${lastCertified(sql`fresh.currency`)})`;
-const MS_OF_RUN = sql`extract(epoch FROM held.at) * 1000`;
 
 export async function latenessMeasured(
   db: Db,

@@ -7,7 +7,7 @@ import type { Account, BusinessDay, Window } from '../ledger/entry.ts';
 import { ALL_TIME, covers } from '../ledger/window.ts';
 import { storedCurrency } from './account-filter.ts';
 import { figuredCurrencies } from './account-days.ts';
-import { certifiedWindows } from './certificates.ts';
+import { certifiedWindows, firstCertified } from './certificates.ts';
 import { type Db, type Trx, rowOf, rowsOf, type ValueOrSql } from './engine/database.ts';
 
 export interface LedgerPast {
@@ -31,9 +31,7 @@ export async function pastAndBegin(
     total,
     begin_ms: beginMs,
   } = await rowOf(db)<{ before_ms: number | null; total: number | null; begin_ms: number | null }>`
-    SELECT past.past_before_ms AS before_ms, past.past_total AS total, (
-      SELECT min(lower(spans)) FROM certified_span WHERE merchant_no = ${merchantNo}
-    ) AS begin_ms
+    SELECT past.past_before_ms AS before_ms, past.past_total AS total, (${firstCertified(merchantNo)}) AS begin_ms
     FROM (VALUES (1)) AS always
     LEFT JOIN ledger_cursor past ON past.merchant_no = ${merchantNo} AND past.currency = ${storedCurrency(currency)}`;
   return { past: beforeMs === null ? null : { beforeMs, total }, beginMs };
@@ -98,5 +96,5 @@ const firstWithBalance = (merchantNo: ValueOrSql): RawBuilder<unknown> => sql`
     SELECT FROM ledger_cursor
     WHERE merchant_no = ${merchantNo}
       AND (currency = account.currency AND past_total IS DISTINCT FROM 0 OR currency = '' AND past_total IS NULL)
-      AND past_before_ms <= (SELECT min(lower(spans)) FROM certified_span WHERE merchant_no = ${merchantNo})
+      AND past_before_ms <= (${firstCertified(merchantNo)})
   )))`;

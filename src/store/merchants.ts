@@ -231,7 +231,7 @@ export async function activeMerchants(db: Db): Promise<string[]> {
 export async function merchantsWithoutToken(db: Db, own: readonly string[]): Promise<string[]> {
   const rows = await rowsOf(db)<{ merchant_no: string }>`
     WITH RECURSIVE ${eachMerchantOf('ledger_entry')}, ${eachMerchantOf('statement')}
-    (SELECT merchant_no FROM certified_span
+    (SELECT DISTINCT merchant_no FROM certificate
       UNION SELECT merchant_no FROM of_ledger_entry WHERE merchant_no IS NOT NULL
       UNION SELECT merchant_no FROM of_statement WHERE merchant_no IS NOT NULL
       UNION SELECT merchant_no FROM merchant)

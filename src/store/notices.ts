@@ -135,7 +135,7 @@ export const sharedNoticeDays = (
 /** Those of the merchants that have a shared notice, or days left by an earlier run that are not compared yet. */
 export async function merchantsToCompare(db: Db, merchants: readonly string[]): Promise<ReadonlySet<string>> {
   const rows = await rowsOf(db)<{ merchant_no: string }>`
-    SELECT merchant_no FROM day_entries WHERE ${isChosen('merchant_no', merchants)} AND is_uncompared AND NOT is_changed
+    SELECT merchant_no FROM certificate WHERE ${isChosen('merchant_no', merchants)} AND NOT compared AND chained
     UNION SELECT merchant_no FROM event WHERE kind = 'shared' AND ${isChosen('merchant_no', merchants)}
     UNION SELECT data ->> 'otherMerchantNo' FROM event WHERE kind = 'shared' AND ${isOther(merchants)}`;
   return new Set(rows.map((row) => row.merchant_no));

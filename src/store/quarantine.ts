@@ -42,7 +42,7 @@ type RepeatedEntry = UnreadableEntry & { readonly occurrences: number };
  * identical one elsewhere, so only certified readings without it narrow where it can lie.
  */
 export async function storeUnreadable(trx: Trx, toStore: WindowToStore): Promise<number> {
-  const { merchantNo, window, reading, currency } = toStore;
+  const { merchantNo, window, reading } = toStore;
   const unreadable = new Map<string, RepeatedEntry>();
   for (const entry of reading.unreadable) {
     const fingerprint = fingerprintOf(entry.raw);
@@ -50,7 +50,7 @@ export async function storeUnreadable(trx: Trx, toStore: WindowToStore): Promise
     unreadable.set(fingerprint, { ...entry, occurrences });
   }
   const kept = unreadable.size === 0 ? 0 : await keepUnreadable(trx, unreadable, toStore);
-  if (reading.certified && currency === null) {
+  if (reading.certified) {
     const here = sql`int8range(${window.beginMs}, ${window.endMs}, '[]')::int8multirange`;
     await sql`
       UPDATE quarantined_entry

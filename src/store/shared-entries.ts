@@ -7,6 +7,7 @@ import { dayWindow } from '../ledger/business-day.ts';
 import type { Account, BusinessDay, LedgerEntry } from '../ledger/entry.ts';
 import { ofMerchants } from './account-filter.ts';
 import { arrayLiteral, type Db, type Trx, rowsOf } from './engine/database.ts';
+import { heldCurrencies, isHeldOn } from './entries.ts';
 import type { SharedNotice } from './notices.ts';
 
 /** Account days that one statement checks. */
@@ -44,6 +45,12 @@ export interface SharedDay extends SharedNotice {
    */
   readonly doubted: readonly string[];
 }
+
+/** The account days of merchants' days. */
+export const accountDaysOf = (days: readonly UncomparedDay[]): AccountDayToCompare[] =>
+  days.flatMap(({ merchantNo, day, currencies }) =>
+    currencies.map((currency) => ({ merchantNo, currency, day })),
+  );
 
 interface AccountDayToCompare extends Account {
   readonly day: BusinessDay;
@@ -154,27 +161,33 @@ export async function merchantWith(
   return found === undefined ? null : { merchantNo: found.merchant_no, batchNo: found.batch_no };
 }
 
-/** An account day whose entries still have to be compared with those of other merchants. */
-interface UncomparedDay extends AccountDayToCompare {
-  /** Of the entries to compare; null where figures are still to be made of them. */
-  readonly fingerprint: string | null;
+/** A merchant's day whose entries still have to be compared with those of other merchants. */
+export interface UncomparedDay {
+  readonly merchantNo: string;
+  readonly day: BusinessDay;
+  /** The accounts with entries of that day. */
+  readonly currencies: readonly string[];
+  /** Whether figures were made of these entries; before that, the day stays to be compared. */
+  readonly chained: boolean;
+  /** Of its certificate: entries that change after they were compared are compared again. */
+  readonly changes: number;
 }
 
 export const uncomparedDays = (db: Db, merchants: readonly string[]) => rowsOf(db)<UncomparedDay>`
-    SELECT merchant_no AS "merchantNo", currency, day, CASE WHEN NOT is_changed THEN fingerprint END AS fingerprint
-    FROM day_entries WHERE ${ofMerchants(merchants)} AND is_uncompared ORDER BY day, currency`;
+    SELECT merchant_no AS "merchantNo", day, chained, changes, (
+      WITH RECURSIVE held (currency) AS (${heldCurrencies(sql`c.merchant_no`)})
+      SELECT coalesce(json_agg(currency ORDER BY currency), '[]') FROM held
+      WHERE ${isHeldOn(sql`c.merchant_no`, sql`held.currency`, sql`c.day`)}
+    ) AS currencies
+    FROM certificate c WHERE ${ofMerchants(merchants)} AND NOT compared ORDER BY day, merchant_no`;
 
-/** Notes of which entries these days were compared. A day that changed meanwhile is compared again. */
 export async function noteCompared(trx: Trx, days: readonly UncomparedDay[]): Promise<void> {
-  const compared = days.filter(({ fingerprint }) => fingerprint !== null);
-  if (compared.length === 0) return;
-  const column = (value: (one: UncomparedDay) => string | null) => arrayLiteral(compared.map(value));
-  await sql`
-    UPDATE day_entries AS own SET compared_fingerprint = compared.fingerprint
-    FROM unnest(
-      ${column(({ merchantNo }) => merchantNo)}::text[], ${column(({ currency }) => currency)}::text[],
-      ${column(({ day }) => day)}::date[], ${column(({ fingerprint }) => fingerprint)}::numeric[]
-    ) AS compared (merchant_no, currency, day, fingerprint)
-    WHERE own.merchant_no = compared.merchant_no AND own.currency = compared.currency
-      AND own.day = compared.day`.execute(trx);
+  for (const { merchantNo, day, changes } of days.filter(({ chained }) => chained))
+    await trx
+      .updateTable('certificate')
+      .set({ compared: true })
+      .where('merchant_no', '=', merchantNo)
+      .where('day', '=', day)
+      .where('changes', '=', changes)
+      .execute();
 }

@@ -3,11 +3,10 @@
  * content.
  */
 import { sql, type RawBuilder } from 'kysely';
-import type { LedgerEntry } from '../ledger/entry.ts';
-import { arrayLiteral, type Trx, rowOf, rowsOf, type ValueOrSql } from './engine/database.ts';
-import { HELD_ALREADY } from './engine/lease.ts';
-import { askedRows, MERCHANT } from './engine/shared-statement.ts';
-import { countedLate } from './lateness.ts';
+import type { BusinessDay, LedgerEntry } from '../ledger/entry.ts';
+import { noteChangedDays, type Writer } from './certificates.ts';
+import { arrayLiteral, type Trx, rowsOf, type ValueOrSql } from './engine/database.ts';
+import { countLate } from './lateness.ts';
 import { keepNotices, type ReusedNotice } from './notices.ts';
 
 interface EntriesStored {
@@ -25,86 +24,63 @@ export interface Batch extends Writer {
  * Most entries of one statement. More would not be faster, and the parameters of a large window are megabytes of
  * text.
  */
-export const ENTRIES_A_STATEMENT = 1_000;
+const ENTRIES_A_STATEMENT = 1_000;
 
-/** Stores entries of one merchant. No batchNo may occur twice. */
+/** Stores entries of one merchant; the days of those that are new or changed are to be chained. No batchNo may occur twice. */
 export async function storeEntries(trx: Trx, batch: Batch): Promise<EntriesStored> {
   const total = { inserted: 0, amended: 0, returned: 0, unchanged: 0 };
+  const days = new Set<BusinessDay>();
   for (let from = 0; from < batch.entries.length; from += ENTRIES_A_STATEMENT) {
     const entries = batch.entries.slice(from, from + ENTRIES_A_STATEMENT);
     const stored = await storeSome(trx, { ...batch, entries });
     for (const figure of FIGURES) total[figure] += stored[figure];
+    for (const day of stored.days) days.add(day);
   }
+  await noteChangedDays(trx, batch.merchantNo, days);
   return total;
 }
 
 const FIGURES = ['inserted', 'amended', 'returned', 'unchanged'] as const;
 
-async function storeSome(trx: Trx, batch: Batch): Promise<EntriesStored> {
-  const sent = sentRows(batch.entries);
-  const { inserted } = await rowOf(trx)<{ inserted: number }>`
-    WITH held AS MATERIALIZED ${heldWriters([batch], HELD_ALREADY)},
-    ${freshEntries(sql`held CROSS JOIN ${sent}`)} SELECT count(*) AS inserted FROM fresh`;
-  if (inserted === batch.entries.length) return { inserted, amended: 0, returned: 0, unchanged: 0 };
-  const { touched, amended, returned } = await recordAmendments(trx, sent, batch);
-  return { inserted, amended, returned, unchanged: batch.entries.length - inserted - touched };
+interface SomeStored extends EntriesStored {
+  /** The days of what was written, as it was and as it is now. */
+  readonly days: readonly BusinessDay[];
 }
 
-/** Whose rows a statement writes, and for which run. */
-export interface Writer {
-  readonly merchantNo: string;
-  readonly runId: number;
-  readonly now: Date;
+async function storeSome(trx: Trx, batch: Batch): Promise<SomeStored> {
+  const { entries } = batch;
+  const fresh = await insertNew(trx, batch);
+  if (fresh.length > 0) await countLate(trx, batch, fresh);
+  const inserted = fresh.length;
+  const days = fresh.map(({ bookedAt }) => bookedAt.slice(0, 10));
+  if (inserted === entries.length) return { inserted, amended: 0, returned: 0, unchanged: 0, days };
+  const { touched, amended, returned, changedDays } = await recordAmendments(trx, sentRows(entries), batch);
+  const unchanged = entries.length - inserted - touched;
+  return { inserted, amended, returned, unchanged, days: [...days, ...changedDays] };
 }
 
-const writerRows = askedRows<Writer>({
-  ...MERCHANT,
-  run_id: ['bigint', ({ runId }) => runId],
-  at: ['timestamptz', ({ now }) => now.toISOString()],
-});
-
-/** A subquery with rows `(nth, merchant_no, run_id, at)` of those writers whose places are in `held`: see `heldLeases`. */
-export const heldWriters = (
-  writers: readonly Writer[],
-  held: RawBuilder<unknown>,
-): RawBuilder<unknown> => sql`(
-  SELECT nth, merchant_no, run_id, at FROM ${writerRows(writers)} JOIN ${held} AS own USING (nth))`;
+/** Inserts entries that are not stored yet, and returns them. Known ones are skipped by the primary key, without a dead row and without a lock. */
+async function insertNew(trx: Trx, { merchantNo, entries, now }: Batch): Promise<LedgerEntry[]> {
+  const rows = await rowsOf(trx)<{ batch_no: string }>`
+    INSERT INTO ledger_entry (merchant_no, batch_no, currency, transaction_type, credit, debit, balance, booked_at,
+      booked_ms, first_seen_at)
+    SELECT ${merchantNo}, sent.*, ${now}::timestamptz FROM ${sentRows(entries)}
+    ON CONFLICT (merchant_no, batch_no) DO NOTHING
+    RETURNING batch_no`;
+  const numbers = new Set(rows.map((row) => row.batch_no));
+  return entries.filter(({ batchNo }) => numbers.has(batchNo));
+}
 
 /** The entries as rows with the alias `sent`. */
-export const sentRows = (entries: readonly LedgerEntry[]): RawBuilder<unknown> =>
-  sql`unnest(${sentColumns(entries)}) AS sent (${SENT_NAMES})`;
-
-/** The entries of many questions, each row with the number of its own, from 1. */
-export function sentRowsOfEach(questions: readonly (readonly LedgerEntry[])[]): RawBuilder<unknown> {
-  const numbers = questions.flatMap((entries, at) => Array.from({ length: entries.length }, () => at + 1));
-  return sql`unnest(${sentColumns(questions.flat())}, ${arrayLiteral(numbers)}::int[]) AS sent (${SENT_NAMES}, nth)`;
-}
-
-const SENT_NAMES = sql`batch_no, currency, transaction_type, credit, debit, balance, booked_at, booked_ms`;
-
-function sentColumns(entries: readonly LedgerEntry[]): RawBuilder<unknown> {
+export function sentRows(entries: readonly LedgerEntry[]): RawBuilder<unknown> {
   const column = (value: (entry: LedgerEntry) => string | number | null) => arrayLiteral(entries.map(value));
-  return sql`
+  return sql`unnest(
     ${column((entry) => entry.batchNo)}::text[], ${column((entry) => entry.currency)}::text[],
     ${column((entry) => entry.transactionType)}::text[], ${column((entry) => entry.credit)}::numeric[],
     ${column((entry) => entry.debit)}::numeric[], ${column((entry) => entry.balance)}::numeric[],
-    ${column((entry) => entry.bookedAt)}::timestamp[], ${column((entry) => entry.bookedMs)}::bigint[]`;
+    ${column((entry) => entry.bookedAt)}::timestamp[], ${column((entry) => entry.bookedMs)}::bigint[]
+  ) AS sent (batch_no, currency, transaction_type, credit, debit, balance, booked_at, booked_ms)`;
 }
-
-/**
- * For a WITH: inserts entries that are not stored yet, as `fresh`, and counts late ones. Known ones are skipped by the
- * primary key, without a dead row and without a lock. `from`: their merchants and times as `held`, and the entries as `sent`.
- */
-export const freshEntries = (from: RawBuilder<unknown>): RawBuilder<unknown> => sql`
-  fresh AS (
-    INSERT INTO ledger_entry (merchant_no, batch_no, currency, transaction_type, credit, debit, balance, booked_at,
-      booked_ms, first_seen_at)
-    SELECT held.merchant_no, sent.batch_no, sent.currency, sent.transaction_type, sent.credit, sent.debit, sent.balance,
-      sent.booked_at, sent.booked_ms, held.at
-    FROM ${from}
-    ON CONFLICT (merchant_no, batch_no) DO NOTHING
-    RETURNING merchant_no, batch_no, currency, booked_at, booked_ms
-  ), ${countedLate()}`;
 
 /** After so many days without a change, a number that was used for two entries may change again. */
 const SETTLED_DAYS = 31;
@@ -114,6 +90,7 @@ const NUMBERS_NAMED_MAX = 3;
 interface Known extends Pick<EntriesStored, 'amended' | 'returned'> {
   readonly touched: number;
   readonly written: number;
+  readonly changedDays: readonly BusinessDay[];
   readonly reused: readonly ReusedNotice[];
 }
 
@@ -196,6 +173,9 @@ async function recordAmendments(trx: Trx, sent: RawBuilder<unknown>, batch: Batc
     )
     SELECT count(*) AS touched, count(*) FILTER (WHERE differs) AS amended, count(*) FILTER (WHERE returns) AS returned,
       (SELECT count(*) FROM written) AS written,
+      (SELECT coalesce(json_agg(DISTINCT day), '[]') FROM (
+        SELECT booked_at::date AS day FROM changed UNION SELECT was_booked_at::date FROM changed WHERE NOT returns
+      ) AS days) AS "changedDays",
       (SELECT coalesce(jsonb_agg(reused), '[]') FROM reused) AS reused
     FROM changed`;
   const figures = rows[0]!;

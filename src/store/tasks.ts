@@ -3,10 +3,9 @@
  * it, and ranges of days that people asked for. Those of backfills are in src/run/backfill/tasks.ts.
  */
 import { sql, type RawBuilder } from 'kysely';
-import type { AccountFilter } from '../ledger/account-filter.ts';
 import type { BusinessDay } from '../ledger/entry.ts';
 import { storableJson } from '../ledger/text.ts';
-import { EVERY_CURRENCY, ofMerchants, storedCurrency } from './account-filter.ts';
+import { ofMerchants } from './account-filter.ts';
 import { arrayLiteral, type Db, rowsOf } from './engine/database.ts';
 
 export interface TaskEnd {
@@ -120,7 +119,6 @@ export const runsToFinish = (db: Db) => rowsOf(db)<RunToFinish>`
 export interface RequestedRange {
   readonly id: number;
   readonly merchantNo: string;
-  readonly currency: string | null;
   readonly from: BusinessDay;
   readonly to: BusinessDay;
   readonly requestedAt: Date;
@@ -130,7 +128,7 @@ export interface RequestedRange {
 /** Stores what a run was asked to read. A range that is open already is not changed, and keeps the run that asked first. */
 export async function recordRequestedRanges(
   db: Db,
-  asked: AccountFilter & {
+  asked: {
     readonly merchants: readonly string[];
     readonly from: BusinessDay;
     readonly to: BusinessDay;
@@ -140,19 +138,17 @@ export async function recordRequestedRanges(
 ): Promise<void> {
   const { merchants, from, to, runId, now } = asked;
   if (merchants.length === 0) return;
-  const currencies = arrayLiteral((asked.currencies ?? [null]).map(storedCurrency));
   await sql`
-    INSERT INTO task (kind, number, state, merchant_no, currency, from_day, to_day, requested_at, run_id)
-    SELECT 'range', nextval('range_number'), 'waiting', merchant_no, currency, ${from}::date, ${to}::date, ${now}::timestamptz, ${runId}::bigint
+    INSERT INTO task (kind, number, state, merchant_no, from_day, to_day, requested_at, run_id)
+    SELECT 'range', nextval('range_number'), 'waiting', merchant_no, ${from}::date, ${to}::date, ${now}::timestamptz, ${runId}::bigint
     FROM unnest(${arrayLiteral(merchants)}::text[]) WITH ORDINALITY AS merchant (merchant_no, nth)
-    CROSS JOIN unnest(${currencies}::text[]) WITH ORDINALITY AS own (currency, place)
-    ORDER BY nth, place
+    ORDER BY nth
     ON CONFLICT DO NOTHING`.execute(db);
 }
 
 /** Open ranges of the merchants, in the order in which they were asked for. Uses task_range_open. */
 export const openRequestedRanges = (db: Db, merchants: readonly string[]) => rowsOf(db)<RequestedRange>`
-  SELECT number AS id, merchant_no AS "merchantNo", nullif(currency, ${EVERY_CURRENCY}) AS currency, from_day AS "from",
+  SELECT number AS id, merchant_no AS "merchantNo", from_day AS "from",
     to_day AS "to", requested_at AS "requestedAt", run_id AS "runId"
   FROM task WHERE ${ofMerchants(merchants)} AND kind = 'range' AND state = 'waiting' ORDER BY number`;
 

@@ -1,7 +1,6 @@
 /** Stores one reading of one window, completely or not at all. Entries get into the database in no other way. */
-import { sql } from 'kysely';
 import type { LedgerEntry } from '../ledger/entry.ts';
-import { cutFailedSpans, storeCertificates, keptCertificates } from './certificates.ts';
+import { changesDays, noteForeignDays, storeDays, type DayReading, type Writer } from './certificates.ts';
 import type { Lease } from './engine/lease.ts';
 import {
   isAllStored,
@@ -23,17 +22,10 @@ import {
   type CompleteReading,
 } from './absent-entries.ts';
 import { storeUnreadable } from './quarantine.ts';
-import { type Db, type Trx, rowsOf } from './engine/database.ts';
-import {
-  storeEntries,
-  ENTRIES_A_STATEMENT,
-  freshEntries,
-  heldWriters,
-  sentRowsOfEach,
-  type Writer,
-} from './store-entries.ts';
+import type { Db, Trx } from './engine/database.ts';
+import { storeEntries } from './store-entries.ts';
 import { recordChanges } from './events.ts';
-import { sharedWrite, writeTransaction } from './engine/write-transaction.ts';
+import { writeTransaction } from './engine/write-transaction.ts';
 
 /**
  * What storing readings changed, and how many entries of each planned window are absent. They are only noted:
@@ -44,7 +36,7 @@ interface PartsStored extends StoredWindow {
 }
 
 /**
- * Stores entries, what they were before, what is absent, what was unreadable and the certificate, in one transaction
+ * Stores entries, what they were before, what is absent, what was unreadable and the certificates of days, in one transaction
  * under the lease. Storing the same reading again changes nothing. What it lacks is only noted: `judgeReading` judges it.
  * Throws `LeaseLost` or `StoreUnreachable`.
  */
@@ -52,12 +44,13 @@ export async function storeWindow(
   db: Db,
   lease: Lease,
   toStore: WindowToStore,
+  days: readonly DayReading[],
   /** Called before anything is written; what it throws leaves the window as it was. */
   check?: (compared: readonly Compared[]) => Promise<void>,
 ): Promise<StoredWindow & { readonly absent: number }> {
   const [unstored] = await compareWithStored(db, [toStore]);
   await check?.([{ part: toStore, unstored: unstored! }]);
-  const { absent, ...figures } = await storeWide(db, lease, [{ part: toStore, unstored: unstored! }]);
+  const { absent, ...figures } = await storeWide(db, lease, [{ part: toStore, unstored: unstored! }], days);
   return { ...figures, absent: absent[0]! };
 }
 
@@ -69,15 +62,22 @@ export async function compareWideWithStored(db: Db, toStore: WideToStore): Promi
 }
 
 /**
- * Does what `storeWindow` does for planned windows of a wide reading, all in one transaction. Each has its own certificate.
- * Opens no transaction if all is stored as it is.
+ * Does what `storeWindow` does for planned windows of a wide reading, all in one transaction; `days` are what they say of their
+ * days. Opens no transaction if all is stored as it is.
  */
-export async function storeWide(db: Db, lease: Lease, checked: readonly Compared[]): Promise<PartsStored> {
+export async function storeWide(
+  db: Db,
+  lease: Lease,
+  checked: readonly Compared[],
+  days: readonly DayReading[],
+): Promise<PartsStored> {
   const open = checked.filter(({ unstored }) => !isAllStored(unstored));
   const known = sum(checked.map(({ part: { reading } }) => new Set(reading.entries.map(numberOf)).size));
-  if (open.length === 0) return { ...NOTHING_CHANGED, unchanged: known, absent: checked.map(() => 0) };
+  const [first] = checked;
+  if (first === undefined || (open.length === 0 && !(await changesDays(db, first.part.merchantNo, days))))
+    return { ...NOTHING_CHANGED, unchanged: known, absent: checked.map(() => 0) };
   const entries = lastOfEach(open.flatMap(({ unstored }) => unstored.entries));
-  const written = await write(db, lease, open, entries);
+  const written = await writeTransaction(db, lease, (trx) => write(trx, first.part, { open, entries, days }));
   const absentOf = new Map(open.map(({ part }, at) => [part, written.absent[at]!]));
   return {
     ...written,
@@ -86,27 +86,19 @@ export async function storeWide(db: Db, lease: Lease, checked: readonly Compared
   };
 }
 
-async function write(
-  db: Db,
-  lease: Lease,
-  open: readonly Compared[],
-  entries: readonly LedgerEntry[],
-): Promise<PartsStored> {
-  const inTransaction = () => writeTransaction(db, lease, (trx) => writeOpen(trx, open, entries));
-  if (!isPlain(open, entries)) return inTransaction();
-  const { inserted, isAll } = await storePlain(db, lease, open, entries);
-  if (isAll) return { ...NOTHING_CHANGED, inserted, absent: open.map(() => 0) };
-  const stored = await inTransaction();
-  return { ...stored, inserted: inserted + stored.inserted, unchanged: stored.unchanged - inserted };
+interface ToWrite {
+  readonly open: readonly Compared[];
+  readonly entries: readonly LedgerEntry[];
+  readonly days: readonly DayReading[];
 }
 
-async function writeOpen(
+async function write(
   trx: Trx,
-  open: readonly Compared[],
-  entries: readonly LedgerEntry[],
+  { merchantNo, runId, now }: Writer,
+  { open, entries, days }: ToWrite,
 ): Promise<PartsStored> {
-  const { merchantNo, runId, now } = open[0]!.part;
-  const stored = await storeEntries(trx, { merchantNo, entries, runId, now });
+  const writer = { merchantNo, runId, now };
+  const stored = await storeEntries(trx, { ...writer, entries });
   const came = open.flatMap(({ part: { reading } }) => [...reading.entries, ...reading.unreadable]);
   const batchNos = came.flatMap(({ batchNo }) => batchNo ?? []);
   const absent: number[] = [];
@@ -117,18 +109,15 @@ async function writeOpen(
     absent.push(unstored.isAbsenceOpen ? await noteAbsent(trx, noted) : 0);
     if (unstored.isQuarantineOpen) quarantined += await storeUnreadable(trx, part);
   }
-  const uncertain = open.filter(({ unstored }) => unstored.isCertificateOpen || unstored.isFailureOpen);
-  const parts = uncertain.map(({ part }) => part);
-  await storeCertificates(trx, parts);
-  for (const { part, unstored } of open) if (unstored.isFailureOpen) await cutFailedSpans(trx, part);
-  await recordChanges(trx, { merchantNo, runId, now }, { amended: stored.amended, vanished: 0 });
+  await storeDays(trx, writer, days);
+  await recordChanges(trx, writer, { amended: stored.amended, vanished: 0 });
   return { ...stored, vanished: 0, quarantined, absent };
 }
 
-const withinOf = ({ merchantNo, planned, window, currency, runId, now }: WindowToStore): PlannedWindow => ({
+const withinOf = ({ merchantNo, planned, window, runId, now }: WindowToStore): PlannedWindow => ({
   merchantNo,
   planned: planned ?? window,
-  currency,
+  currency: null,
   runId,
   now,
 });
@@ -155,9 +144,14 @@ export function judgeReading(
 
 /**
  * Holds all that is stored in these windows, as another ledger was answered in place of it: it stays until it is shown again, or
- * a person accepts that it is gone. Throws like `storeWindow`.
+ * a person accepts that it is gone. `foreign` are days of an account that are not proven until then. Throws like `storeWindow`.
  */
-export function holdStored(db: Db, lease: Lease, windows: readonly PlannedWindow[]): Promise<void> {
+export function holdStored(
+  db: Db,
+  lease: Lease,
+  windows: readonly PlannedWindow[],
+  foreign?: ForeignDays,
+): Promise<void> {
   return writeTransaction(db, lease, async (trx) => {
     for (const one of windows)
       await noteAbsent(trx, { ...one, window: one.planned, certified: true, batchNos: [] });
@@ -165,7 +159,14 @@ export function holdStored(db: Db, lease: Lease, windows: readonly PlannedWindow
       trx,
       windows.map((one) => ({ ...one, namelessCount: 0 })),
     );
+    if (foreign !== undefined && windows.length > 0)
+      await noteForeignDays(trx, windows[0]!, foreign.currency, foreign.days);
   });
+}
+
+interface ForeignDays {
+  readonly currency: string;
+  readonly days: Parameters<typeof noteForeignDays>[3];
 }
 
 export const countNameless = ({ unreadable }: WindowReading): number =>
@@ -179,51 +180,3 @@ function lastOfEach(entries: readonly LedgerEntry[]): readonly LedgerEntry[] {
   const byBatchNo = new Map(entries.map((entry) => [entry.batchNo, entry]));
   return byBatchNo.size === entries.length ? entries : [...byBatchNo.values()];
 }
-
-const isPlain = (open: readonly Compared[], entries: readonly LedgerEntry[]): boolean =>
-  entries.length <= ENTRIES_A_STATEMENT &&
-  open.every(
-    ({ unstored }) => !unstored.isAbsenceOpen && !unstored.isQuarantineOpen && !unstored.isFailureOpen,
-  );
-
-/**
- * Inserts the entries and stores the certificates, if none of the entries is stored yet: all of it or nothing, and nothing
- * without the lease. `inserted`: now, or by an attempt whose answer was lost. `isAll` is false if some entries are known:
- * nothing was written now, and the known ones may have to be amended. Throws `LeaseLost` or `StoreUnreachable`.
- */
-export const storePlain = (
-  db: Db,
-  lease: Lease,
-  open: readonly Compared[],
-  entries: readonly LedgerEntry[],
-): Promise<PlainStored> => writePlain(db, lease, { ...open[0]!.part, open, entries });
-
-interface PlainStored {
-  readonly inserted: number;
-  readonly isAll: boolean;
-}
-
-interface PlainWrite extends Writer {
-  readonly open: readonly Compared[];
-  readonly entries: readonly LedgerEntry[];
-}
-
-const writePlain = sharedWrite<PlainWrite, PlainStored>(async (db, asks, held) => {
-  const uncertain = asks.map(({ open }) =>
-    open.flatMap(({ part, unstored }) => (unstored.isCertificateOpen ? [part] : [])),
-  );
-  const rows = await rowsOf(db)<{ nth: number; isNew: boolean; inserted: number }>`
-    WITH held AS MATERIALIZED ${heldWriters(asks, held)},
-    entry AS MATERIALIZED (SELECT * FROM ${sentRowsOfEach(asks.map((one) => one.entries))}),
-    known AS MATERIALIZED (SELECT DISTINCT nth FROM entry JOIN held USING (nth) CROSS JOIN LATERAL (
-      SELECT FROM ledger_entry e WHERE e.merchant_no = held.merchant_no AND e.batch_no = entry.batch_no OFFSET 0
-    ) AS own),
-    unknown AS MATERIALIZED (SELECT * FROM held WHERE nth NOT IN (SELECT nth FROM known)),
-    ${freshEntries(sql`unknown AS held JOIN entry AS sent USING (nth)`)},
-    ${keptCertificates(uncertain, sql`unknown`)}
-    SELECT nth::int AS nth, nth IN (SELECT nth FROM unknown) AS "isNew", coalesce(own.inserted, 0) AS inserted
-    FROM held LEFT JOIN (SELECT merchant_no, count(*) AS inserted FROM fresh GROUP BY merchant_no) AS own USING (merchant_no)`;
-  const answers = asks.map((): PlainStored | null => null);
-  for (const { nth, isNew, inserted } of rows) answers[nth - 1] = { inserted, isAll: isNew };
-  return answers;
-});

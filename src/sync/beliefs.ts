@@ -89,7 +89,7 @@ export function createBeliefs(): Beliefs {
     if (outer === undefined) return { kind: 'store parts', parts: compared };
     accept(outer, wide, read);
     const isNone = isEmpty(read.reading);
-    const own = (one: Compared): Asked => ({ window: one.part.window, currency: wide.currency });
+    const own = (one: Compared): Asked => ({ window: one.part.window });
     const parts = compared.filter((one) => !waits(outer, own(one), one, { isAlone: false, isNone }));
     return { kind: 'store parts', parts };
   };
@@ -195,7 +195,7 @@ const isDoubted = ({ isUnsteady, wasNoneWrong }: Doubted, { isNone }: Empty): bo
 function takeDoubted(one: Doubted): WideWindow[] {
   const again = one.empty.filter((empty) => !empty.isAlone && isDoubted(one, empty));
   one.empty = one.empty.filter((empty) => !again.includes(empty));
-  return again.map(({ asked: { window, currency } }) => wideOf([window], currency));
+  return again.map(({ asked: { window } }) => wideOf([window]));
 }
 
 function missingFrom(

@@ -63,8 +63,7 @@ async function askHalves(
 ): Promise<CapFinding> {
   const halves = halvesOf(asked.window, times);
   if (halves === null) return NONE;
-  const { currency } = asked;
-  const firstPage = (window: Window): Promise<LedgerPage> => source.page({ window, currency }, 1);
+  const firstPage = (window: Window): Promise<LedgerPage> => source.page({ window }, 1);
   try {
     const cutMs = halves[1].beginMs;
     // Asked for with the clock's slack, both halves have the entries next to the cut.

@@ -3,7 +3,7 @@
  *
  * What it asks: every page states the same total; each page but the last is full and the last holds the rest; the
  * distinct entries (unreadable ones included) are as many as that total; all lie inside the window, or as near to it as
- * the clock's slack allows, and are of the currency asked for.
+ * the clock's slack allows.
  *
  * Why that is proof. Let S be the set of entries that match the query. No one promises an order of entries.
  * - S did not change while the pages were read. Each page shows members of S, so |S| distinct entries are all of S,
@@ -35,8 +35,6 @@ import { placeOf } from './clocks.ts';
 
 export interface Asked {
   readonly window: Window;
-  /** Null: every currency. */
-  readonly currency: string | null;
 }
 
 /** An unreadable entry, and how often it came on one page, as identical ones without batchNo are identical. */
@@ -45,7 +43,7 @@ export interface UnreadableSeen {
   readonly times: number;
 }
 
-/** An entry that was not asked for: of another time, or another currency. `reason` is a sentence. */
+/** An entry that was not asked for: of another time. `reason` is a sentence. */
 export interface OutOfScopeRecord {
   readonly entry: LedgerEntry;
   readonly reason: string;
@@ -267,18 +265,13 @@ function shortfall(total: number, seen: Seen): string | null {
   return distinct === total ? null : `the total is ${total}, but ${distinct} distinct entries came`;
 }
 
-function strangeness(entry: LedgerEntry, { window, currency }: Asked, clockSkewMs: number): string | null {
-  if (placeOf(entry, window, clockSkewMs) === 'outside') {
-    const ignored = entry.bookedMs > window.endMs ? 'endDate' : 'beginDate';
-    return (
-      `batchNo ${entry.batchNo} is booked at ${entry.bookedAt}, which lies outside the window: the platform ignores ` +
-      `${ignored}, or that timestamp is wrong or of another time zone than PLATFORM_TIME_ZONE`
-    );
-  }
-  if (currency !== null && entry.currency !== currency) {
-    return `batchNo ${entry.batchNo} is in ${entry.currency} where ${currency} was asked for`;
-  }
-  return null;
+function strangeness(entry: LedgerEntry, { window }: Asked, clockSkewMs: number): string | null {
+  if (placeOf(entry, window, clockSkewMs) !== 'outside') return null;
+  const ignored = entry.bookedMs > window.endMs ? 'endDate' : 'beginDate';
+  return (
+    `batchNo ${entry.batchNo} is booked at ${entry.bookedAt}, which lies outside the window: the platform ignores ` +
+    `${ignored}, or that timestamp is wrong or of another time zone than PLATFORM_TIME_ZONE`
+  );
 }
 
 const sameContent = (one: LedgerEntry, other: LedgerEntry): boolean =>

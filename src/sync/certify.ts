@@ -290,7 +290,7 @@ const QUIET_MS = 86_400_000 / 2;
  * before: the stored entries of that would be missing.
  */
 async function isCutShort(
-  { window, currency, readBefore = [] }: CertifyTask,
+  { window, readBefore = [] }: CertifyTask,
   { entries, neighbours }: Reading,
   source: PageSource,
 ): Promise<boolean> {
@@ -299,7 +299,7 @@ async function isCutShort(
   const busy = times.length === 0 ? [] : [{ beginMs: firstMs - 60_000, endMs: lastMs + 60_000 }];
   const quiet = subtractWindows([window], [...readBefore, ...busy]).filter((one) => lengthMs(one) > QUIET_MS);
   for (const part of quiet.flatMap((one) => splitWindow(one, Math.ceil(lengthMs(one) / MAY_BE_CUT_MS)))) {
-    const page = await source.page({ window: part, currency }, 1);
+    const page = await source.page({ window: part }, 1);
     if (page.total + page.entries.length + page.unreadable.length > 0) return true;
   }
   return false;

@@ -35,19 +35,13 @@ export function createDoubtOfEmpty(
   return async (asked, first) => {
     const { extras } = first;
     if (extras === undefined || first.total > 0) return true;
-    const { window, currency } = asked;
+    const { window } = asked;
     const anchor = await storedNear(window);
-    // The entry may be of another currency.
-    const wider = { window: anchor === null ? WIDEST : reaching(window, anchor.bookedMs), currency: null };
+    const wider = { window: anchor === null ? WIDEST : reaching(window, anchor.bookedMs) };
     const answer = await page(wider, 1);
     const nearest = anchor === null && !isComplete(answer) ? nearestOf(answer, window) : null;
-    const near =
-      nearest === null ? answer : await page({ window: reaching(window, nearest), currency: null }, 1);
-    if (
-      near.entries.some(
-        (entry) => isIn(window, entry.bookedMs) && entry.currency === (currency ?? entry.currency),
-      )
-    ) {
+    const near = nearest === null ? answer : await page({ window: reaching(window, nearest) }, 1);
+    if (near.entries.some((entry) => isIn(window, entry.bookedMs))) {
       wrong += 1;
       if (wrong < WRONG_MAX) return false;
       throw refusal(asked, first, 'a longer window shows entries of it');

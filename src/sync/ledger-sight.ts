@@ -8,6 +8,7 @@ import type { Compared } from '../store/compare-with-stored.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { entriesByNumber, newestEntriesIn, windowsHolding } from '../store/entries.ts';
 import type { Asked } from './certificate.ts';
+import type { AccountAsked } from './page-source.ts';
 
 /** Fewer entries than this may go and come anew in an honest ledger. */
 const LACKING_MIN = 3;
@@ -22,7 +23,7 @@ export interface OwnLedgerOptions {
   readonly merchantNo: string;
   readonly planned: readonly Asked[];
   /** The first page of a window; null if the platform refuses it. */
-  readonly readOlder: (asked: Asked) => Promise<LedgerPage | null>;
+  readonly readOlder: (asked: AccountAsked) => Promise<LedgerPage | null>;
 }
 
 /** `own`: a stored entry is among them. `other`: stored entries are missing, and all that came is new. */
@@ -54,12 +55,11 @@ export function createLedgerSight(options: OwnLedgerOptions) {
     return found;
   };
   const beforeMs = Math.min(...planned.map(({ window }) => window.beginMs));
-  const olderLacking: Asked[] = [];
+  const olderLacking: AccountAsked[] = [];
 
   const holds = (currency: string | null = null): Promise<boolean> =>
     once(`holds ${currency}`, async () => {
-      const own = planned.filter((one) => currency === null || (one.currency ?? currency) === currency);
-      const asked = own.map((one) => ({ window: one.window, currency: currency ?? one.currency }));
+      const asked = planned.map(({ window }) => ({ window, currency }));
       return (await windowsHolding(db, merchantNo, asked)).length > 0;
     });
   const older = (currency: string | null): Promise<LedgerEntry[]> =>
@@ -128,7 +128,7 @@ async function seenOf(
     readonly missing: readonly string[];
     readonly entries: readonly LedgerEntry[];
   },
-): Promise<Seeing & { readonly asked: Asked }> {
+): Promise<Seeing & { readonly asked: AccountAsked }> {
   const window = { beginMs: entries.at(-1)?.bookedMs ?? 0, endMs: (entries[0]?.bookedMs ?? 0) + 999 };
   const asked = { window, currency };
   const page = entries.length === 0 ? null : await readOlder(asked);

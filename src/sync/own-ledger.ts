@@ -10,7 +10,7 @@ import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import type { LedgerEntry } from '../ledger/entry.ts';
 import { counted } from '../ledger/text.ts';
 import type { Compared } from '../store/compare-with-stored.ts';
-import type { Asked } from './certificate.ts';
+import type { AccountAsked } from './page-source.ts';
 import {
   createLedgerSight,
   SHOWN_COMPARED_MAX,
@@ -60,7 +60,7 @@ export interface OwnLedger {
   /** The accounts that another ledger was answered for, once all is settled, by currency. */
   readonly others: () => ReadonlyMap<string, AnotherLedgerAnswered>;
   /** Windows before the days that are read of which stored entries were not shown. */
-  readonly olderLacking: () => readonly Asked[];
+  readonly olderLacking: () => readonly AccountAsked[];
 }
 
 interface Seen {

@@ -17,18 +17,23 @@ export interface PageSource {
   readonly isEmptyBelieved: (asked: Asked, page: LedgerPage) => Promise<boolean>;
 }
 
-/** The query for a page of a window: without a currency where it is asked for all of them. */
+/** The query for a page of a window; of one account where its currency is given. */
 export const pageQuery = (
   merchant: MerchantAccess,
-  { window, currency }: Asked,
+  { window, currency = null }: AccountAsked,
   pageNum: number,
-): LedgerPageQuery => ({ merchant, window, pageNum, ...(currency === null ? {} : { currency }) });
+): LedgerPageQuery => ({ merchant, window, pageNum, ...(currency !== null && { currency }) });
+
+/** What is asked to learn of one account; nothing of it is stored. */
+export interface AccountAsked extends Asked {
+  readonly currency?: string | null;
+}
 
 /** Whether the platform answered, and did not want to or could not say what was asked. */
 export const isRefusal = (error: unknown): boolean =>
   error instanceof PlatformRejected || error instanceof PlatformReplyInvalid;
 
-export const spanText = ({ window, currency }: Asked): string => {
+export const spanText = ({ window }: Asked): string => {
   const [begin, end] = [window.beginMs, window.endMs].map((ms) => new Date(ms).toISOString());
-  return `the window ${String(begin)} to ${String(end)}${currency === null ? '' : ` in ${currency}`}`;
+  return `the window ${String(begin)} to ${String(end)}`;
 };

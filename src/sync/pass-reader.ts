@@ -117,7 +117,7 @@ function createNewestPage(
       const asked = youngest.shift()!;
       const first = await firstPage(asked);
       if (first === null || (asked.planned.length > 1 && pagesOf(first.total) > READ_LIMITS.widePages)) {
-        youngest.unshift(...asked.planned.toReversed().map((window) => wideOf([window], asked.currency)));
+        youngest.unshift(...asked.planned.toReversed().map((window) => wideOf([window])));
         continue;
       }
       // Of a day that will be read together with others, no more pages than these are asked for.

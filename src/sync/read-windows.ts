@@ -172,8 +172,7 @@ async function take(
   { onReading, onWindowDone }: ReadWindowsOptions,
 ): Promise<void> {
   const complete = task.second === null ? { asked: task, read } : task.second.add(read);
-  if (complete !== null)
-    await onReading({ window: complete.asked.window, currency: task.currency }, complete.read);
+  if (complete !== null) await onReading({ window: complete.asked.window }, complete.read);
   task.retryBudget.partsLeft -= 1;
   if (task.retryBudget.partsLeft === 0) task.planned.forEach(onWindowDone);
 }
@@ -221,31 +220,27 @@ class WindowQueue {
   /** Puts the parts of a split task back. `orderUnsteady`: windows that begin later are read in parts of one page. */
   putBack(task: Task, { parts, splitPolicy }: Split, orderUnsteady: boolean): void {
     if (orderUnsteady) this.#readFinely();
-    const { currency, retryBudget, planned } = task;
+    const { retryBudget, planned } = task;
     const second = task.second ?? (splitPolicy.unitMs === 1 ? beginSecond(task) : null);
     second?.expect(parts.length - 1);
     retryBudget.partsLeft += parts.length - 1;
     const partOf = (window: Window): Waiting => ({
       beginMs: window.beginMs,
-      task: () => ({ window, currency, planned, splitPolicy, retryBudget, second }),
+      task: () => ({ window, planned, splitPolicy, retryBudget, second }),
     });
     this.#insert(parts.map(partOf));
   }
 
-  putApart(
-    { currency, readBefore }: Task,
-    groups: readonly (readonly Window[])[],
-    orderUnsteady: boolean,
-  ): void {
+  putApart({ readBefore }: Task, groups: readonly (readonly Window[])[], orderUnsteady: boolean): void {
     if (orderUnsteady) this.#readFinely();
-    this.#insert(groups.map((planned) => this.#waitingWide({ ...wideOf(planned, currency), readBefore })));
+    this.#insert(groups.map((planned) => this.#waitingWide({ ...wideOf(planned), readBefore })));
   }
 
   #readFinely(): void {
     this.#splitPolicy = { ...this.#coarse, pageNumMax: 1 };
   }
 
-  /** All in one place: they cover their window, so that only a window of another currency can begin between two of them. */
+  /** All in one place: they cover their window, so that no other can begin between two of them. */
   #insert(parts: readonly Waiting[]): void {
     const at = this.#waiting.findLastIndex(({ beginMs }) => beginMs > parts[0]!.beginMs) + 1;
     this.#waiting.splice(at, 0, ...parts.toReversed());

@@ -6,12 +6,11 @@
 import { EXIT, ExpectedError } from '../ledger/ending.ts';
 import type { Window } from '../ledger/entry.ts';
 import { counted } from '../ledger/text.ts';
-import { overlaps } from '../ledger/window.ts';
+import { isWithin, overlaps } from '../ledger/window.ts';
 import type { LedgerPage } from '../platform/ledger-reader.ts';
 import { PAGE_SIZE_MAX } from '../platform/wire.ts';
 import { pagesOf, type Asked } from './certificate.ts';
 import type { ReadLimits } from './limits.ts';
-import { isWithin } from './wide-windows.ts';
 
 /** The reading of a merchant's windows was stopped before its end, as it led nowhere. */
 class ReadingStopped extends ExpectedError {
@@ -98,7 +97,7 @@ export function createReadingWork(
     noteCapped: (total, isInParts) => {
       cappedAt.add(total);
       const left = (provenAt.get(total) ?? []).filter(
-        ({ window, currency }) => isInParts?.currency !== currency || !isSame(window, isInParts.window),
+        ({ window }) => isInParts === undefined || !isSame(window, isInParts.window),
       );
       provenAt.set(total, left);
     },
@@ -108,9 +107,9 @@ export function createReadingWork(
         provenAt.delete(total);
         return again;
       }),
-    noteTotal: ({ window, currency }, page) => {
+    noteTotal: ({ window }, page) => {
       const { total } = page;
-      const key = keyOf(window, currency);
+      const key = keyOf(window);
       if (!statedBy.has(total) && statedBy.size < TOTALS_MAX) statedBy.set(total, key);
       if (total !== run.total) run = { total, windows: [], isShort: false };
       run.isShort ||= page.entries.length + page.unreadable.length < Math.min(PAGE_SIZE_MAX, total);
@@ -120,19 +119,18 @@ export function createReadingWork(
       if (run.isShort && holdsTwoApart(run.windows))
         throw new ReadingStopped(alikeText(total, run.windows.length));
     },
-    isStatedElsewhere: ({ window, currency }, total) => {
+    isStatedElsewhere: ({ window }, total) => {
       if (cappedAt.has(total)) return true;
       if (total < CAP_MIN) return false;
       const by = statedBy.get(total);
-      return by !== undefined && by !== keyOf(window, currency);
+      return by !== undefined && by !== keyOf(window);
     },
     noteCap: (sentence) => void caps.add(sentence),
     caps: () => [...caps],
   };
 }
 
-const keyOf = ({ beginMs, endMs }: Window, currency: string | null): string =>
-  `${beginMs} ${endMs} ${currency ?? ''}`;
+const keyOf = ({ beginMs, endMs }: Window): string => `${beginMs} ${endMs}`;
 
 const isSame = (one: Window, other: Window): boolean =>
   one.beginMs === other.beginMs && one.endMs === other.endMs;

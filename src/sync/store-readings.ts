@@ -23,10 +23,12 @@ import {
 } from '../store/windows.ts';
 import type { Asked } from './certificate.ts';
 import { createBeliefs } from './beliefs.ts';
+import { createDayReadings, cutAtMidnights } from './day-readings.ts';
 import type { NotedReading } from './certify.ts';
 import type { OwnLedgerOptions } from './ledger-sight.ts';
 import { movedAlike, TimestampsMoved } from './moved-alike.ts';
 import { createOwnLedger, type OwnLedger } from './own-ledger.ts';
+import type { AccountAsked } from './page-source.ts';
 import { holds, plannedIn, type WideWindow, wideOf } from './wide-windows.ts';
 import pLimit from 'p-limit';
 
@@ -78,6 +80,7 @@ interface ReadingStoreOptions {
   readonly readOlder: OwnLedgerOptions['readOlder'];
   /** A person answers for the zone: stored entries may come at other times. */
   readonly timeZoneTrusted: boolean;
+  readonly zone: string;
 }
 
 export interface ReadingStore {
@@ -147,8 +150,8 @@ function createAbsences({ db, lease, merchantNo, runId, now, planned }: ReadingS
       const judged = await judgeReading(
         db,
         lease,
-        missing.map(({ asked: { window, currency }, namelessCount }) => ({
-          ...{ merchantNo, planned: window, currency, runId, now: now(), namelessCount },
+        missing.map(({ asked: { window }, namelessCount }) => ({
+          ...{ merchantNo, planned: window, currency: null, runId, now: now(), namelessCount },
         })),
       );
       return {
@@ -204,7 +207,7 @@ function createRecognition(
   const store = async (part: Asked, read: NotedReading): Promise<void> => {
     signal.throwIfAborted();
     const windows = plannedIn(part, planned).map(({ window }) => window);
-    const one = { asked: wideOf(windows, part.currency), read };
+    const one = { asked: wideOf(windows), read };
     const { entries } = read.reading;
     if (!ledger.knows(entries) && !(await ledger.mayTell())) await settle();
     if (ledger.knows(entries) || (entries.length === 0 && !(await ledger.holds()))) return believe(one);
@@ -271,7 +274,7 @@ export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
   const others = createOthers(options, { ledger, tally, uncertified });
 
   const compare = ({ asked, read }: Reading): Promise<Compared[]> => {
-    const about = { merchantNo, currency: asked.currency, runId, now: now(), planned: asked.planned };
+    const about = { merchantNo, runId, now: now(), planned: asked.planned };
     return compareWideWithStored(db, { ...about, reading: read.reading });
   };
 
@@ -325,7 +328,7 @@ export function createReadingStore(options: ReadingStoreOptions): ReadingStore {
 
 /** The accounts that another ledger was answered for: nothing of them is written, and what is stored of them is held. */
 function createOthers(
-  { db, lease, merchantNo, runId, now, planned }: ReadingStoreOptions,
+  { db, lease, merchantNo, runId, now, planned, zone }: ReadingStoreOptions,
   {
     ledger,
     tally,
@@ -337,21 +340,14 @@ function createOthers(
   },
 ) {
   let provenBefore: Promise<readonly Window[]> | null = null;
-  const about = (window: Window, currency: string | null) => ({
-    merchantNo,
-    currency,
-    runId,
-    now: now(),
-    window,
-  });
-  const hold = (asked: readonly Asked[]): Promise<void> =>
+  const hold = (asked: readonly AccountAsked[], foreign?: Parameters<typeof holdStored>[3]): Promise<void> =>
     holdStored(
       db,
       lease,
-      [...asked, ...ledger.olderLacking()].map(({ window, currency }) => ({
-        ...about(window, currency),
-        planned: window,
+      [...asked, ...ledger.olderLacking()].map(({ window, currency = null }) => ({
+        ...{ merchantNo, runId, now: now(), currency, planned: window },
       })),
+      foreign,
     );
   return {
     hold,
@@ -369,18 +365,10 @@ function createOthers(
     leave: async (): Promise<void> => {
       const proven = (await provenBefore) ?? [];
       for (const [account, { message }] of ledger.others()) {
-        const own = planned
-          .filter(({ currency }) => currency === null || currency === account)
-          .map(({ window }) => ({ window, currency: account }));
-        await hold(own);
-        const nothing = { entries: [], unreadable: [], total: 0, requests: 0 };
-        const reading = {
-          ...nothing,
-          certified: false,
-          problem: `another ledger was answered for ${account}`,
-        };
-        for (const { window } of own.filter((one) => !covers(proven, one.window)))
-          await storeWindow(db, lease, { ...about(window, account), reading });
+        const own = planned.map(({ window }) => ({ window, currency: account }));
+        const unproven = own.filter(({ window }) => !covers(proven, window));
+        const days = unproven.flatMap(({ window }) => cutAtMidnights(window, zone));
+        await hold(own, { currency: account, days });
         uncertified.push(...own.map(({ window }) => ({ window, problem: message, isHeld: true as const })));
       }
       tally.stored.otherLedgers = [...ledger.others()].map(([currency, problem]) => ({ currency, problem }));
@@ -415,36 +403,35 @@ function createWrites(
     readonly uncertified: UncertifiedSpan[];
   },
 ) {
-  const { db, lease, merchantNo, runId, now, planned } = options;
+  const { db, lease, merchantNo, runId, now, planned, zone } = options;
+  const days = createDayReadings(
+    planned.map(({ window }) => window),
+    zone,
+  );
   return {
     store: async (part: Asked, read: NotedReading): Promise<void> => {
       const { reading } = read;
-      const { window, currency } = planned.find((asked) => holds(asked, part))!;
-      const about = { merchantNo, planned: window, currency, runId, now: now() };
-      const toStore = { ...about, window: part.window, reading };
-      const did = await storeWindow(db, lease, toStore, (compared) => refuseMoved(options, compared));
+      const { window } = planned.find((asked) => holds(asked, part))!;
+      const toStore = { merchantNo, planned: window, window: part.window, reading, runId, now: now() };
+      const taken = days.take(part.window, reading);
+      const did = await storeWindow(db, lease, toStore, taken, (compared) => refuseMoved(options, compared));
       tally.count(read, 1, did);
       if (reading.problem !== null) uncertified.push({ window: part.window, problem: reading.problem });
       absences.note(part, reading, did.absent);
     },
     storeParts: async (parts: readonly Compared[], read: NotedReading): Promise<void> => {
-      const did = await storeWide(db, lease, parts);
+      const daysRead = parts.flatMap(({ part: { window, reading } }) => days.take(window, reading));
+      const did = await storeWide(db, lease, parts, daysRead);
       tally.count(read, parts.length, did);
-      parts.forEach(({ part: { window, currency, reading } }, at) => {
-        absences.note({ window, currency }, reading, did.absent[at]!);
+      parts.forEach(({ part: { window, reading } }, at) => {
+        absences.note({ window }, reading, did.absent[at]!);
       });
     },
     /** Keeps what came, and puts the window on record as unproven, whatever proved it before. */
-    storeDoubted: async ({ window, currency }: Asked, read: NotedReading, problem: string): Promise<void> => {
+    storeDoubted: async ({ window }: Asked, read: NotedReading, problem: string): Promise<void> => {
       const reading = { ...read.reading, certified: false, problem };
-      const did = await storeWindow(db, lease, {
-        merchantNo,
-        window,
-        currency,
-        runId,
-        now: now(),
-        reading,
-      });
+      const toStore = { merchantNo, window, reading, runId, now: now() };
+      const did = await storeWindow(db, lease, toStore, days.take(window, reading));
       tally.count(read, 1, did);
       uncertified.push({ window, problem });
     },

@@ -40,7 +40,7 @@ import { isEmpty } from './beliefs.ts';
 import type { Asked } from './certificate.ts';
 import { capText } from './caps.ts';
 import { MAY_BE_CUT_MS, type NotedReading } from './certify.ts';
-import { isRefusal, pageQuery } from './page-source.ts';
+import { type AccountAsked, isRefusal, pageQuery } from './page-source.ts';
 import { createPassReader, settledByMs, type PassReader } from './pass-reader.ts';
 import { readWindows, type ReadWindowsOptions } from './read-windows.ts';
 import { createReadingWork, type ReadingWork } from './reading-work.ts';
@@ -107,7 +107,6 @@ export interface SyncOptions {
   /** They are widened to full seconds, and cut where the zone's clock changes. */
   readonly windows: readonly Window[];
   readonly zone: string;
-  readonly currencies?: readonly string[] | null;
   /** Nothing younger than this by the platform's own clock is read. 0 if left out. */
   readonly settleDelayMs?: number;
   readonly runId: number;
@@ -194,7 +193,7 @@ async function beginPass(options: SyncOptions, shared: Shared): Promise<Pass> {
 /** Of stored days that are not read in this pass. */
 const readOlder =
   ({ merchant, signal }: SyncOptions, { reader }: PassReader) =>
-  async (asked: Asked): Promise<LedgerPage | null> => {
+  async (asked: AccountAsked): Promise<LedgerPage | null> => {
     try {
       return await reader.page(pageQuery(merchant, asked, 1), signal);
     } catch (error) {
@@ -230,12 +229,7 @@ async function readAll(pass: Pass): Promise<void> {
 
 /** By their planned windows, so that each day is proven by itself. */
 const provenAtCap = ({ work, planned }: Pass): WideWindow[] =>
-  work.takeProvenAtCap().map((asked) =>
-    wideOf(
-      plannedIn(asked, planned).map(({ window }) => window),
-      asked.currency,
-    ),
-  );
+  work.takeProvenAtCap().map((asked) => wideOf(plannedIn(asked, planned).map(({ window }) => window)));
 
 /** A cap hides more entries than one wrong total or an entry at the edge of a window accounts for. */
 const HIDDEN_FACTOR_MIN = 1.05;
@@ -387,16 +381,11 @@ const settledOf = (given: SyncOptions, behindMs: number): ReturnType<typeof hold
     ? { settled: given.windows, heldBack: [] }
     : holdBack(given.windows.map(fullSeconds), settledByMs(given, behindMs));
 
-/** The windows for each currency that was asked for, cut where a wall-clock time would mean two instants. */
-const plannedOf = (
-  windows: readonly Window[],
-  { currencies, zone }: Pick<SyncOptions, 'currencies' | 'zone'>,
-): Asked[] =>
-  (currencies ?? [null]).flatMap((currency) =>
-    windows
-      .flatMap((window) => splitAtTransitions(fullSeconds(window), zone))
-      .map((window): Asked => ({ window, currency })),
-  );
+/** The windows, cut where a wall-clock time would mean two instants. */
+const plannedOf = (windows: readonly Window[], { zone }: Pick<SyncOptions, 'zone'>): Asked[] =>
+  windows
+    .flatMap((window) => splitAtTransitions(fullSeconds(window), zone))
+    .map((window): Asked => ({ window }));
 
 async function joined(
   planned: readonly Asked[],
@@ -407,6 +396,6 @@ async function joined(
   const entriesMax = widePages * partFill * PAGE_SIZE_MAX;
   const beginMs = Math.min(...planned.map(({ window }) => window.beginMs)) - SEEN_MS_BEFORE;
   const endMs = Math.max(...planned.map(({ window }) => window.endMs));
-  const seen = await seenWindows(db, { merchantNo: merchant.merchantNo, beginMs, endMs });
+  const seen = await seenWindows(db, merchant.merchantNo, { beginMs, endMs });
   return widen(planned, { seen, zone, entriesMax });
 }

@@ -5,7 +5,7 @@
  * certified and stored by itself. So a wide window proves as much as its planned windows one by one.
  */
 import type { Window, BusinessDay } from '../ledger/entry.ts';
-import { lengthMs, overlaps } from '../ledger/window.ts';
+import { isWithin, lengthMs, overlaps } from '../ledger/window.ts';
 import type { SeenWindow } from '../store/certificates.ts';
 import type { Asked } from './certificate.ts';
 import { offsetMinutesOf } from './time-zone-proof.ts';
@@ -43,14 +43,11 @@ export function widen(planned: readonly Asked[], { seen, zone, entriesMax }: Wid
   const wide: WideWindow[] = [];
   let expected = 0;
   let isAlone = false;
-  const byPlace = [...planned].sort(
-    (a, b) => compare(a.currency ?? '', b.currency ?? '') || a.window.beginMs - b.window.beginMs,
-  );
+  const byPlace = [...planned].sort((a, b) => a.window.beginMs - b.window.beginMs);
   for (const asked of byPlace) {
-    const said = seen.filter(({ currency }) => currency === null || currency === asked.currency);
-    const readBefore = said.filter((one) => !one.isDoubtful);
+    const readBefore = seen.filter((one) => !one.isDoubtful);
     const entries = expectedIn(asked.window, readBefore);
-    const isDoubtful = said.some((one) => one.isDoubtful && overlaps(one, asked.window));
+    const isDoubtful = seen.some((one) => one.isDoubtful && overlaps(one, asked.window));
     const last = wide.at(-1);
     const fits = expected + entries < entriesMax;
     if (last !== undefined && !isAlone && !isDoubtful && fits && touch(last, asked, zone)) {
@@ -79,7 +76,7 @@ export function inGroups(planned: readonly Window[], count: number): Window[][] 
  * others in halves, so that it comes to an end with every platform.
  */
 export function apartAt(
-  { planned, currency }: WideWindow,
+  { planned }: WideWindow,
   odd: readonly Window[],
   { isFirst }: { readonly isFirst: boolean },
 ): WideWindow[] {
@@ -88,7 +85,7 @@ export function apartAt(
     isFirst && runs.length > 1
       ? runs
       : runs.flatMap((run) => inGroups(run, !isFirst && odd.includes(run[0]!) ? run.length : 2));
-  return groups.map((own) => wideOf(own, currency));
+  return groups.map(wideOf);
 }
 
 function runsOf(windows: readonly Window[], is: (window: Window) => boolean): Window[][] {
@@ -106,13 +103,12 @@ export function plannedIn(part: Asked, planned: readonly Asked[]): readonly Aske
   return own.length > 1 ? own : [part];
 }
 
-export const holds = (outer: Asked, inner: Asked): boolean =>
-  inner.currency === outer.currency && isWithin(inner.window, outer.window);
+export const holds = (outer: Asked, inner: Asked): boolean => isWithin(inner.window, outer.window);
 
 /** The planned windows may come in any order: days taken over from an earlier request are planned after those of the lookback. */
-export function wideOf(windows: readonly Window[], currency: string | null): WideWindow {
+export function wideOf(windows: readonly Window[]): WideWindow {
   const planned = [...windows].sort((a, b) => a.beginMs - b.beginMs);
-  return { window: spanOf(planned), currency, planned };
+  return { window: spanOf(planned), planned };
 }
 
 const spanOf = (planned: readonly Window[]): Window => ({
@@ -120,12 +116,7 @@ const spanOf = (planned: readonly Window[]): Window => ({
   endMs: planned.at(-1)!.endMs,
 });
 
-const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
-
 export const isIn = ({ beginMs, endMs }: Window, ms: number): boolean => ms >= beginMs && ms <= endMs;
-
-export const isWithin = (inner: Window, outer: Window): boolean =>
-  inner.beginMs >= outer.beginMs && inner.endMs <= outer.endMs;
 
 const sum = (figures: readonly number[]): number => figures.reduce((total, figure) => total + figure, 0);
 
@@ -140,12 +131,11 @@ function expectedIn(window: Window, trusted: readonly SeenWindow[]): number {
 const totalOf = ({ total }: SeenWindow): number => total;
 
 const touch = (earlier: Asked, later: Asked, zone: string): boolean =>
-  earlier.currency === later.currency &&
   earlier.window.endMs + 1 === later.window.beginMs &&
   offsetMinutesOf(zone, earlier.window.endMs) === offsetMinutesOf(zone, later.window.beginMs);
 
-const joined = ({ planned, readBefore }: WideWindow, { window, currency }: Asked): WideWindow => ({
-  ...wideOf([...planned, window], currency),
+const joined = ({ planned, readBefore }: WideWindow, { window }: Asked): WideWindow => ({
+  ...wideOf([...planned, window]),
   readBefore,
 });
 

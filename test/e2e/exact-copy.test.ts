@@ -174,14 +174,6 @@ test('two merchants have their own tokens and currencies', async () => {
   expect((await accountDays(stage)).map(({ verdict }) => verdict)).toEqual(Array(12).fill('continuous'));
 });
 
-test('a run for one currency reads, chains and publishes only that one', async () => {
-  stage = await openStage({ scenario: scenario({ entriesPerDay: 60 }) });
-  const report = await stage.run({ currencies: ['KWD'] });
-  expect(report).toMatchObject({ exitCode: 0, notes: [] });
-  expect(await storedOf(stage)).toEqual(truthOf(stage).filter(({ currency }) => currency === 'KWD'));
-  expect(publishedIn(report)).toEqual(DAYS.map((day) => `KWD ${day} r1`));
-});
-
 test('amounts that no binary number can hold are exact in database and statement', async () => {
   const amounts: readonly (readonly [currency: string, net: string, plain: string])[] = [
     ['USD', '12345678901234567.89', '12345678901234567.89'],

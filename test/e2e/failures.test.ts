@@ -33,7 +33,7 @@ const rowCounts = async ({ app: { database } }: Stage) => {
   const counts: Record<string, number> = {};
   for (const table of [
     'ledger_entry',
-    'sync_window',
+    'certificate',
     'account_day',
     'quarantined_entry',
     'statement',
@@ -42,7 +42,7 @@ const rowCounts = async ({ app: { database } }: Stage) => {
   }
   return counts;
 };
-const NOTHING = { ledger_entry: 0, sync_window: 0, account_day: 0, quarantined_entry: 0, statement: 0 };
+const NOTHING = { ledger_entry: 0, certificate: 0, account_day: 0, quarantined_entry: 0, statement: 0 };
 
 describe('a platform that goes down midway', () => {
   const busy = scenario({ entriesPerDay: 450 });

@@ -275,9 +275,9 @@ describe('entries of another merchant', () => {
     expect((await stage.run(ofTwo, { reader })).notes[0]).toMatch(/^240 entries/);
     expect(
       await stage.app.database.db
-        .selectFrom('day_entries')
+        .selectFrom('certificate')
         .selectAll()
-        .where('is_uncompared', '=', true)
+        .where('compared', '=', false)
         .execute(),
     ).toEqual([]);
   });

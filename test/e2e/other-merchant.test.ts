@@ -207,7 +207,7 @@ describe('a fault in the rows of one merchant', () => {
         CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS ${sql.lit(
           `BEGIN RAISE EXCEPTION '${message}' USING ERRCODE = '${code}'; END`,
         )}`.execute(stage.app.database.db);
-      await sql`CREATE TRIGGER refuse BEFORE INSERT ON sync_window FOR EACH ROW
+      await sql`CREATE TRIGGER refuse BEFORE INSERT ON certificate FOR EACH ROW
         WHEN (NEW.merchant_no = ${sql.lit(OTHER.merchantNo)}) EXECUTE FUNCTION refuse()`.execute(
         stage.app.database.db,
       );

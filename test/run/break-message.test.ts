@@ -93,8 +93,8 @@ test('it asks to correct a quarantined entry that explains the break, or names t
 });
 
 const reading = (beginMs: number, endMs: number, at: string): BreakCase['certificates'][number] => ({
-  ...{ begin_ms: beginMs, end_ms: endMs, currency: '', total: 2, distinct_count: 2, quarantined_count: 0 },
-  certified_at: new Date(at),
+  ...{ begin_ms: beginMs, through_ms: endMs, total: 2, entries: 2, unreadable: 0 },
+  read_at: new Date(at),
 });
 
 test('it names the latest time by which all of the span had been read', () => {

@@ -26,7 +26,6 @@ const clock = { zone: 'UTC', now: NOW };
 
 /** Days up to the one before yesterday, read, chained and checked; of yesterday only the entries. */
 async function fill({ db }: Database, lease: Lease): Promise<void> {
-  await sql`ALTER TABLE ledger_entry DISABLE TRIGGER USER`.execute(db);
   for (const [merchantNo, days] of Object.entries(PASTS)) {
     const day = sql`(${YESTERDAY}::date - nth)`;
     const beginMs = sql`extract(epoch FROM ${day}::timestamp AT TIME ZONE 'UTC')::bigint * 1000`;
@@ -38,13 +37,9 @@ async function fill({ db }: Database, lease: Lease): Promise<void> {
         ${day}::timestamp + n * interval '1 hour', ${beginMs} + n * 3600000, ${NOW}::timestamptz
       FROM generate_series(0, ${days}::int) nth, generate_series(0, ${A_DAY - 1}::int) n`.execute(db);
     await sql`
-      INSERT INTO sync_window (merchant_no, begin_ms, end_ms, total, distinct_count, requests, certified_at)
-      SELECT ${merchantNo}, ${beginMs}, ${beginMs} + 86399999, ${A_DAY}::int, ${A_DAY}::int, 1, ${NOW}::timestamptz
+      INSERT INTO certificate (merchant_no, day, begin_ms, through_ms, total, entries, unreadable, requests, read_at, chained)
+      SELECT ${merchantNo}, ${day}, ${beginMs}, ${beginMs} + 86399999, ${A_DAY}::int, ${A_DAY}::int, 0, 1, ${NOW}::timestamptz, nth > 0
       FROM generate_series(0, ${days}::int) nth`.execute(db);
-    await sql`
-      INSERT INTO certified_span (merchant_no, currency, spans)
-      SELECT merchant_no, '', range_agg(int8range(begin_ms, end_ms, '[]')) FROM sync_window
-      WHERE merchant_no = ${merchantNo} GROUP BY merchant_no`.execute(db);
     await sql`
       INSERT INTO account_day (merchant_no, currency, day, opening, credit_total, credit_count, debit_total,
         debit_count, closing, verdict, last_batch_no, last_booked_ms, restarted, revision, published_version)
@@ -52,10 +47,6 @@ async function fill({ db }: Database, lease: Lease): Promise<void> {
         100 + ${balance} + ${A_DAY}::int, 'continuous', 'B' || (${balance} + ${A_DAY - 1}::int),
         ${beginMs} + ${A_DAY - 1}::int * 3600000, nth = ${days}::int, 1, 1
       FROM generate_series(1, ${days}::int) nth`.execute(db);
-    await sql`
-      INSERT INTO day_entries (merchant_no, currency, day, fingerprint, figured_fingerprint)
-      SELECT ${merchantNo}, 'USD', ${day}, 1, CASE WHEN nth > 0 THEN 1 END
-      FROM generate_series(0, ${days}::int) nth`.execute(db);
     const comparison = {
       ...{
         from: addDays(YESTERDAY, -days),

@@ -30,8 +30,7 @@ const published = ({ publish }: RunReport): string[] =>
 const TABLES = [
   'ledger_entry',
   'ledger_entry_version',
-  'sync_window',
-  'day_entries',
+  'certificate',
   'account_day',
   'continuity_break',
   'statement',

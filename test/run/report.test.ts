@@ -88,7 +88,6 @@ test('a file that its format cannot hold needs a person: the day is published wi
 const range = (change: Partial<OpenRange> = {}): OpenRange => ({
   id: 3,
   merchantNo: 'M1',
-  currency: null,
   from: '2026-01-01',
   to: '2026-02-28',
   requestedAt: new Date('2026-03-01T00:00:00Z'),

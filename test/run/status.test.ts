@@ -150,13 +150,6 @@ describe('status', () => {
     });
   });
 
-  test('reading one currency does not prove the whole ledger', async () => {
-    await stage.run({ currencies: ['KWD'] });
-    expect(await status()).toMatchObject([{ provenThrough: null }]);
-    expect(await stage.run({ range: null }, { resweepDays: 3 })).toMatchObject({ exitCode: 0 });
-    expect(await status()).toMatchObject([{ provenThrough: TO, missing: [] }]);
-  });
-
   test('for a half-read day, proof ends the day before', async () => {
     stage.setNow('2026-03-05T12:00:00+08:00');
     await stage.run();

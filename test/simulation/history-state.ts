@@ -54,11 +54,11 @@ export async function stateOf(db: Kysely<DB>): Promise<State> {
     .execute();
   const statements = await db.selectFrom('statement').selectAll().where('merchant_no', '=', of).execute();
   const windows = await db
-    .selectFrom('sync_window')
-    .select(['begin_ms', 'end_ms'])
+    .selectFrom('certificate')
+    .select(['begin_ms', 'through_ms'])
     .where('merchant_no', '=', of)
-    .where('currency', '=', '')
-    .where('certified_at', 'is not', null)
+    .where('read_at', 'is not', null)
+    .where('problem', 'is', null)
     .execute();
   return {
     entries: new Map(
@@ -83,7 +83,7 @@ export async function stateOf(db: Kysely<DB>): Promise<State> {
     quarantined: wrecks.length,
     changed,
     statements,
-    certified: windows.map((row) => ({ beginMs: row.begin_ms, endMs: row.end_ms })),
+    certified: windows.map((row) => ({ beginMs: row.begin_ms!, endMs: row.through_ms! })),
   };
 }
 

@@ -70,10 +70,10 @@ interface Stored {
 async function storedIn({ db }: Rig): Promise<Stored> {
   const entries = await db.selectFrom('ledger_entry').selectAll().orderBy('batch_no').execute();
   const versions = await db.selectFrom('ledger_entry_version').select(['batch_no', 'credit']).execute();
-  const read = await db.selectFrom('sync_window').selectAll().execute();
-  const isInVain = (row: (typeof read)[number]) => row.certified_at === null;
+  const read = await db.selectFrom('certificate').where('read_at', 'is not', null).selectAll().execute();
+  const isInVain = (row: (typeof read)[number]) => row.problem !== null;
   const meet = (one: (typeof read)[number], other: (typeof read)[number]) =>
-    one.begin_ms <= other.end_ms && one.end_ms >= other.begin_ms;
+    one.begin_ms! <= other.through_ms! && one.through_ms! >= other.begin_ms!;
   const runOf = (row: (typeof read)[number]) => row.run_id ?? 0;
   const windows = read.filter(
     (row) =>
@@ -88,8 +88,8 @@ async function storedIn({ db }: Rig): Promise<Stored> {
       vanished: row.vanished_at !== null,
     })),
     windows: windows
-      .filter((row) => !waiting.some((one) => row.begin_ms <= one.end_ms && row.end_ms >= one.begin_ms))
-      .map((row) => ({ beginMs: row.begin_ms, endMs: row.end_ms, runId: row.run_id })),
+      .filter((row) => !waiting.some((one) => row.begin_ms! <= one.end_ms && row.through_ms! >= one.begin_ms))
+      .map((row) => ({ beginMs: row.begin_ms!, endMs: row.through_ms!, runId: row.run_id })),
     kept: new Set([...entries, ...versions].map((row) => `${row.batch_no} v${Number(row.credit)}`)),
   };
 }

@@ -7,7 +7,7 @@ import { createDirectoryStore } from '../../src/objects/directory.ts';
 import type { ObjectStore } from '../../src/objects/object-store.ts';
 import { dayContent } from '../../src/statements/day-content.ts';
 import { listStatements } from '../../src/store/statements/statements.ts';
-import { storeWindow } from '../../src/store/windows.ts';
+import { storeWindow } from '../support/store-window.ts';
 import { freshBucket, startFauxqsServer } from '../objects/s3-servers.ts';
 import { freshDatabase } from '../support/database.ts';
 import { accountEntries } from '../support/ledger-entries.ts';
@@ -135,7 +135,6 @@ test('a day that begins anew is not chained in one go with the day before, even 
   await storeWindow(book.database.db, book.lease, {
     merchantNo: MERCHANT,
     window: gap,
-    currency: null,
     reading: { entries: [], unreadable: [], total: 1, requests: 1, certified: false, problem: 'total moved' },
     runId: 1,
     now: book.now,

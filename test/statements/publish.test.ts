@@ -17,7 +17,7 @@ import {
 import { parseManifest, type Manifest } from '../../src/verify/manifest.ts';
 import { acquireLease } from '../../src/store/engine/lease.ts';
 import { listStatements } from '../../src/store/statements/statements.ts';
-import { storeWindow } from '../../src/store/windows.ts';
+import { storeWindow } from '../support/store-window.ts';
 import { freshDatabase } from '../support/database.ts';
 import { accountEntries } from '../support/ledger-entries.ts';
 import { freshBucket, gatewayServer, startFauxqsServer } from '../objects/s3-servers.ts';
@@ -312,7 +312,6 @@ for (const { options, cases } of shortAndLong(places))
       await storeWindow(book.database.db, book.lease, {
         merchantNo: MERCHANT,
         window: { beginMs: Date.parse(`${D1}T12:00:00Z`), endMs: Date.parse(`${D1}T12:59:59.999Z`) },
-        currency: null,
         reading: {
           entries: [],
           unreadable: [],

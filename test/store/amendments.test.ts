@@ -23,7 +23,6 @@ onBothDatabases((store) => {
     storeAndJudge(store().db, store().lease, {
       merchantNo,
       window: DAY,
-      currency: null,
       reading,
       runId,
       now,

@@ -6,7 +6,8 @@ import { type DayFigures, figuresFrom } from '../../src/store/account-days.ts';
 import { chainFacts } from '../../src/store/chain-facts.ts';
 import { saveChained } from '../../src/store/chaining.ts';
 import { writeTransaction } from '../../src/store/engine/write-transaction.ts';
-import { storeWindow } from '../../src/store/windows.ts';
+import { noteChained } from '../../src/store/certificates.ts';
+import { storeWindow } from '../support/store-window.ts';
 import { certified, entry, MERCHANT, NOW, onBothDatabases } from './support.ts';
 
 const D0 = '2026-03-09';
@@ -41,15 +42,16 @@ onBothDatabases((store) => {
       const bookedAt = new Date(bookedMs).toISOString().slice(0, 19).replace('T', ' ');
       return entry(n, { batchNo: `${currency},"${nth}" ${n}`, currency, bookedMs, bookedAt });
     });
-    const toStore = { merchantNo, window: windowAt(nth), currency: null, runId, now: NOW };
+    const toStore = { merchantNo, window: windowAt(nth), runId, now: NOW };
     return storeWindow(db, lease, { ...toStore, reading: certified(entries) });
   };
-  const save = (currency: string, figures: readonly DayFigures[], left: readonly string[] = []) => {
+  const save = (currency: string, figures: readonly DayFigures[]) => {
     const { db, lease } = store();
     const done = figures.map(({ day }) => day);
-    return writeTransaction(db, lease, (trx) =>
-      saveChained(trx, { merchantNo: MERCHANT, currency }, { figures, done, left }),
-    );
+    return writeTransaction(db, lease, async (trx) => {
+      await saveChained(trx, { merchantNo: MERCHANT, currency }, { figures, done });
+      await noteChained(trx, MERCHANT, done);
+    });
   };
   const facts = async (currencies: readonly string[] | null = null) => {
     const found = await chainFacts(store().db, accountsOf(MERCHANT, currencies), 'UTC');
@@ -75,14 +77,14 @@ onBothDatabases((store) => {
     expect(await facts(['EUR', 'GBP'])).toMatchObject([{ currency: 'EUR' }]);
   });
 
-  it('writes figures anew, and keeps days that are left on the list', async () => {
+  it('writes figures anew, and keeps other days on the list', async () => {
     const { db } = store();
     await hold('USD', 0, 3);
     await hold('USD', 1, 3);
     await save('USD', [figuresOf('USD', D0)]);
     const other = { ...figuresOf('USD', D0), closing: '1.00', lastBatchNo: null, lastBookedMs: null };
-    await save('USD', [other], [dayAt(-1), dayAt(1)]);
-    expect(await facts()).toMatchObject([{ changed: [dayAt(-1), dayAt(1)], begun: D0 }]);
+    await save('USD', [other]);
+    expect(await facts()).toMatchObject([{ changed: [dayAt(1)], begun: D0 }]);
     expect(await figuresFrom(db, { merchantNo: MERCHANT, currency: 'USD' }, D0, 2)).toEqual([other]);
     const due = await db.selectFrom('account_day').select(['day', 'version', 'published_version']).execute();
     expect(due).toEqual([{ day: D0, version: 2, published_version: 0 }]);

@@ -1,13 +1,12 @@
-/** What storing a wide reading costs of statements: one if nothing is new, and few if something is. */
+/** What storing a wide reading writes: what is new of it, and nothing if nothing is. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { LedgerEntry, Window } from '../../src/ledger/entry.ts';
-import { openDatabase } from '../../src/store/engine/connection.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
 import { startRun } from '../../src/store/runs.ts';
 import { compareWideWithStored, storeWide } from '../../src/store/windows.ts';
 import { freshDatabase } from '../support/database.ts';
-import { startFaultyWire, type FaultyWire } from '../support/faulty-wire.ts';
+import { createDayReadings } from '../../src/sync/day-readings.ts';
 import { certified, DAY, entry, footprints, MERCHANT, NOW } from './support.ts';
 
 const DAY_MS = 86_400_000;
@@ -16,17 +15,13 @@ const DAYS: readonly Window[] = Array.from({ length: 9 }, (_, nth) => ({
   endMs: DAY.endMs + nth * DAY_MS,
 }));
 
-let direct: Database & { readonly url: string };
 let database: Database;
-let wire: FaultyWire;
 let lease: Lease;
 let runId: number;
 beforeAll(async () => {
-  direct = await freshDatabase();
-  wire = await startFaultyWire(direct.url);
-  database = await openDatabase({ databaseUrl: wire.url, dataDir: '' });
-  lease = await acquireLease(direct.db, { name: 'ledger', holder: 'test:1:-', ttlMs: 60_000 });
-  runId = await startRun(direct.db, {
+  database = await freshDatabase();
+  lease = await acquireLease(database.db, { name: 'ledger', holder: 'test:1:-', ttlMs: 60_000 });
+  runId = await startRun(database.db, {
     command: 'sync',
     holder: 'test:1:-',
     fromDay: null,
@@ -36,8 +31,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await database.close();
-  await wire.close();
-  await direct.close();
 });
 
 /** Twenty entries on each day. */
@@ -53,39 +46,37 @@ const look = (entries: readonly LedgerEntry[]) =>
   compareWideWithStored(database.db, {
     merchantNo: MERCHANT,
     planned: DAYS,
-    currency: null,
     reading: certified(entries),
     runId,
     now: NOW,
   });
 
-/** Stores the reading of all days; tells what changed and how many statements it took. */
+/** Stores the reading of all days; tells what changed. */
 async function keep(entries: readonly LedgerEntry[]) {
-  wire.takeStatements();
-  const { absent, ...figures } = await storeWide(database.db, lease, await look(entries));
-  const statements = wire.takeStatements().filter((one) => !one.startsWith('SET datestyle')).length;
-  return { figures, absent: absent.filter((count) => count > 0).length, statements };
+  const compared = await look(entries);
+  const readings = createDayReadings(DAYS, 'UTC');
+  const days = compared.flatMap(({ part }) => readings.take(part.window, part.reading));
+  const { absent, ...figures } = await storeWide(database.db, lease, compared, days);
+  return { figures, absent: absent.filter((count) => count > 0).length };
 }
 
-test('a night of nine days costs six statements for what is new, and one if nothing is', async () => {
+test('a night of nine days stores what is new, and writes no row if nothing is', async () => {
   const first = await keep(entriesOf(7));
   expect(first).toMatchObject({ figures: { inserted: 140, unchanged: 0 }, absent: 0 });
-  expect(first.statements).toBeLessThanOrEqual(6);
 
   const night = await keep(entriesOf(8));
   expect(night).toMatchObject({ figures: { inserted: 20, unchanged: 140 }, absent: 0 });
-  expect(night.statements).toBeLessThanOrEqual(6);
 
-  const before = await footprints(direct.db);
-  expect(await keep(entriesOf(8))).toMatchObject({ figures: { unchanged: 160 }, statements: 1 });
-  expect(await footprints(direct.db)).toEqual(before);
+  const before = await footprints(database.db);
+  expect(await keep(entriesOf(8))).toMatchObject({ figures: { unchanged: 160 } });
+  expect(await footprints(database.db)).toEqual(before);
 });
 
 test('a certificate that was lost is stored again; what a reading lacks of each day is told', async () => {
   const all = entriesOf(8);
-  await direct.db.deleteFrom('sync_window').where('begin_ms', '=', DAYS[3]!.beginMs).execute();
+  await database.db.deleteFrom('certificate').where('begin_ms', '=', DAYS[3]!.beginMs).execute();
   expect(await keep(all)).toMatchObject({ figures: { unchanged: 160 }, absent: 0 });
-  const days = await direct.db.selectFrom('sync_window').select('begin_ms').execute();
+  const days = await database.db.selectFrom('certificate').select('begin_ms').execute();
   expect(days).toHaveLength(DAYS.length);
   const without = all.filter((_, nth) => nth !== 0 && nth !== 41);
   const lacking = (await look(without)).map(({ unstored }) => unstored.lacking);

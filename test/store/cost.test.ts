@@ -12,7 +12,7 @@ import { accountsOf } from '../../src/ledger/account-filter.ts';
 import { chainFacts } from '../../src/store/chain-facts.ts';
 import { listAccounts, readAccount } from '../../src/store/entries.ts';
 import { findEntries } from '../../src/store/entry-history.ts';
-import { storeWindow } from '../../src/store/windows.ts';
+import { storeWindow } from '../support/store-window.ts';
 import type { WindowReading } from '../../src/store/compare-with-stored.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
@@ -23,7 +23,6 @@ import { entriesOfDays, pastOfDays } from '../../src/store/statements/past-of-da
 import { monthRows } from '../../src/months/month.ts';
 import { publishedDays } from '../../src/store/statements/stored-files.ts';
 import { unusedDatabase } from '../support/database.ts';
-import { joinCertified } from './certified-spans.ts';
 import { rowsLookedAt } from './rows-looked-at.ts';
 import { certified, DAY, entry, MERCHANT, NOW } from './support.ts';
 
@@ -31,9 +30,8 @@ const OLD_ENTRIES = 40_000;
 const NEW_ENTRIES = 100;
 const WEEK_MS = 7 * 86_400_000;
 
-/** Two merchants with years of entries, days and statements in three currencies, and one certificate per hour. One day is due. */
+/** Two merchants with years of entries, days and statements in three currencies, and one certificate per day. One day is due. */
 async function fill(db: Kysely<DB>): Promise<void> {
-  await sql`ALTER TABLE ledger_entry DISABLE TRIGGER USER`.execute(db);
   await sql`
     INSERT INTO ledger_entry (merchant_no, batch_no, currency, transaction_type, credit, balance, booked_at, booked_ms, first_seen_at)
     SELECT 'M100' || (1 + n % 2), 'OLD' || n, (ARRAY['EUR', 'HKD', 'USD'])[1 + n % 3], '1', 1, n,
@@ -42,10 +40,11 @@ async function fill(db: Kysely<DB>): Promise<void> {
     db,
   );
   await sql`
-    INSERT INTO sync_window (merchant_no, begin_ms, end_ms, total, distinct_count, requests, certified_at)
-    SELECT 'M100' || (1 + n % 2), ${DAY.beginMs} - n * 3600000::bigint, ${DAY.beginMs} - (n - 1) * 3600000::bigint - 1, 1, 1, 1, ${NOW}
-    FROM generate_series(1, ${OLD_ENTRIES}) n`.execute(db);
-  await joinCertified(db);
+    INSERT INTO certificate (merchant_no, day, begin_ms, through_ms, total, entries, unreadable, requests, read_at, chained)
+    SELECT 'M100' || (1 + n % 2), (to_timestamp(at / 1000) AT TIME ZONE 'UTC')::date, at, at + 86399999, 1, 1, 0, 1, ${NOW}, true
+    FROM generate_series(1, ${OLD_ENTRIES} / 12) n, LATERAL (SELECT ${DAY.beginMs} - ((n + 1) / 2) * 86400000::bigint AS at) t`.execute(
+    db,
+  );
   await sql`
     INSERT INTO statement (merchant_no, currency, day, revision, sha256, byte_count, row_count, object_key, opening,
       credit_total, credit_count, debit_total, debit_count, closing, verdict, break_count, published_at)
@@ -61,10 +60,6 @@ async function fill(db: Kysely<DB>): Promise<void> {
     db,
   );
   // As if all but that day had been chained and published.
-  await sql`ALTER TABLE ledger_entry ENABLE TRIGGER USER`.execute(db);
-  await sql`
-    INSERT INTO day_entries (merchant_no, currency, day, fingerprint, figured_fingerprint)
-    SELECT merchant_no, currency, day, 1, 1 FROM statement`.execute(db);
 }
 
 async function drain(batches: AsyncIterable<unknown>): Promise<void> {
@@ -92,7 +87,7 @@ describe.each([
   afterAll(() => database.close());
 
   const keep = (reading: WindowReading) => () =>
-    storeWindow(db, lease, { merchantNo: MERCHANT, window: DAY, currency: null, reading, runId, now: NOW });
+    storeWindow(db, lease, { merchantNo: MERCHANT, window: DAY, reading, runId, now: NOW });
   const fresh = Array.from({ length: NEW_ENTRIES }, (__, n) => entry(n));
   const other = fresh.slice(1).map((one, n) => (n % 2 === 0 ? one : { ...one, balance: '1.00' }));
 

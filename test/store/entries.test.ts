@@ -15,7 +15,6 @@ onBothDatabases(
       storeAndJudge(store().db, store().lease, {
         merchantNo,
         window: DAY,
-        currency: null,
         reading: certified(list),
         runId: store().runId,
         now: NOW,

@@ -37,7 +37,6 @@ onBothDatabases((store) => {
     await storeAndJudge(db, lease, {
       merchantNo,
       window: DAY,
-      currency: null,
       reading: certified(held, raws),
       runId,
       now,

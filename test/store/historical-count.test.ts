@@ -8,7 +8,7 @@ import type { Database } from '../../src/store/engine/database.ts';
 import { acquireLease } from '../../src/store/engine/lease.ts';
 import { writeTransaction } from '../../src/store/engine/write-transaction.ts';
 import { countByFigures, countStored, keepHistoricalComparisons } from '../../src/store/historical-days.ts';
-import { storeWindow } from '../../src/store/windows.ts';
+import { storeWindow } from '../support/store-window.ts';
 import { startRun } from '../../src/store/runs.ts';
 import { emptyTables, freshDatabase } from '../support/database.ts';
 import { entry, MERCHANT, NOW, uncertified } from './support.ts';
@@ -63,7 +63,7 @@ async function openHistory() {
         trx,
       );
       for (const currency of ['USD', 'EUR'])
-        await saveChained(trx, { merchantNo: MERCHANT, currency }, { figures: [], done: [day], left: [] });
+        await saveChained(trx, { merchantNo: MERCHANT, currency }, { figures: [], done: [day] });
     });
   const look = (from: string, to: string) =>
     writeTransaction(db, lease, (trx) => {

@@ -24,10 +24,11 @@ export async function fillMerchants(
   const statements = [
     sql`INSERT INTO merchant (merchant_no, added_at, joined_at)
       SELECT merchant_no, ${NOW}::timestamptz, ${NOW}::timestamptz FROM ${every(1)}`,
-    sql`INSERT INTO certified_span (merchant_no, currency, spans)
-      SELECT merchant_no, '', int8range(${DAY.endMs + 1 - 10 * DAY_MS},
-        ${DAY.endMs + 1} - ${left} * ${DAY_MS}::bigint)::int8multirange
-      FROM ${every(1)}`,
+    sql`INSERT INTO certificate (merchant_no, day, begin_ms, through_ms, total, entries, unreadable, requests, read_at, chained)
+      SELECT merchant_no, (to_timestamp(at / 1000) AT TIME ZONE 'UTC')::date, at, at + ${DAY_MS - 1}::bigint, 1, 1, 0, 1,
+        ${NOW}::timestamptz, true
+      FROM ${every(1)} CROSS JOIN LATERAL generate_series(0, 9 - ${left}) AS nth
+      CROSS JOIN LATERAL (SELECT ${DAY.endMs + 1 - 10 * DAY_MS}::bigint + nth * ${DAY_MS}::bigint AS at) AS place`,
     sql`INSERT INTO run (command, slot, holder, started_at, finished_at, exit_code)
       VALUES ('nightly', '2026-03-10T01:30', 'test', ${NOW}::timestamptz, ${NOW}::timestamptz, 0)`,
     sql`INSERT INTO task (kind, merchant_no, run_id, state, exit_code, reads, figures, finished_at)
@@ -37,15 +38,18 @@ export async function fillMerchants(
   const troubles = [
     sql`INSERT INTO task (kind, state, number, merchant_no, from_day, to_day, requested_at)
       SELECT 'range', 'waiting', nextval('range_number'), merchant_no, '2026-01-01'::date + n % 9, '2026-01-20', ${NOW}::timestamptz FROM ${every(5)}`,
-    sql`INSERT INTO changed_day SELECT merchant_no, 'USD', '2026-03-03' FROM ${every(7)}`,
+    sql`INSERT INTO account_day (merchant_no, currency, day, opening, credit_total, credit_count, debit_total, debit_count, closing, verdict)
+      SELECT merchant_no, 'USD', '2026-03-03', 0, 0, 0, 0, 0, 0, 'continuous' FROM ${every(7)}`,
+    sql`UPDATE certificate SET chained = false FROM ${every(7)} WHERE certificate.merchant_no = m.merchant_no AND day = '2026-03-03'`,
     sql`INSERT INTO continuity_break (merchant_no, currency, day, before_batch_no, expected_balance, found_balance,
         missing_net, hint, begin_ms, end_ms, found_at)
       SELECT merchant_no, 'USD', '2026-03-05', 'B', 0, 1, 1, 'unexplained', ${DAY.endMs - 4 * DAY_MS}::bigint,
         ${DAY.endMs - 4 * DAY_MS}::bigint, ${NOW}::timestamptz FROM ${every(11)}`,
     sql`INSERT INTO quarantined_entry (merchant_no, raw, reason, fingerprint, span, first_seen_at)
       SELECT merchant_no, '{}', 'no amount', merchant_no, '{[1,2)}', ${NOW}::timestamptz FROM ${every(13)}`,
-    sql`INSERT INTO sync_window (merchant_no, currency, begin_ms, end_ms, total, distinct_count, requests, problem)
-      SELECT merchant_no, '', ${DAY.beginMs}, ${DAY.endMs}, 1, 0, 1, 'one page of two came' FROM ${every(17)}`,
+    sql`INSERT INTO certificate (merchant_no, day, begin_ms, through_ms, total, entries, unreadable, requests, read_at, problem)
+      SELECT merchant_no, '2026-03-09', ${DAY.beginMs}, ${DAY.endMs}, 1, 0, 0, 1, ${NOW}::timestamptz, 'one page of two came'
+      FROM ${every(17)} ON CONFLICT (merchant_no, day) DO UPDATE SET problem = excluded.problem`,
     sql`INSERT INTO event (merchant_no, kind, subject, data, at, run_id)
       SELECT merchant_no, 'shared', 'USD 2026-03-05 ' || ${numbered(sql`n + 1`)}, jsonb_build_object('currency', 'USD',
         'day', '2026-03-05', 'otherMerchantNo', ${numbered(sql`n + 1`)}, 'figures', '{"count": 1, "batchNos": ["B"]}'::jsonb),

@@ -82,7 +82,7 @@ test.each([
   ['SELECT * FROM ledger_entry WHERE merchant_no = $1', 0],
   ['SELECT (SELECT count(*) FROM account_day) FROM statement s WHERE s.merchant_no = ANY ($1)', 1],
   ['delete from "changed_day" where "merchant_no" in ($1)', 0],
-  ['INSERT INTO sync_window (merchant_no, begin_ms) VALUES ($1, $2)', 0],
+  ['INSERT INTO certificate (merchant_no, begin_ms) VALUES ($1, $2)', 0],
   ['UPDATE continuity_break SET status = $1 WHERE id = $2', 1],
   ['SELECT * FROM run WHERE id = $1', 0],
 ])('%s names %i', (statement, count) => {

@@ -4,11 +4,11 @@ const LEDGER_TABLES = [
   'absent_entry',
   'account_day',
   'artifact',
-  'certified_span',
+  'certificate',
   'changed_day',
   'continuity_break',
-  'day_entries',
   'event',
+  'foreign_account_day',
   'lateness_count',
   'ledger_entry',
   'ledger_entry_version',
@@ -16,7 +16,6 @@ const LEDGER_TABLES = [
   'quarantined_entry',
   'silent_account',
   'statement',
-  'sync_window',
 ] as const;
 
 const NAMED = new RegExp(

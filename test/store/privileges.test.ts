@@ -101,15 +101,15 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
   // The functions of the queue have no more rights than who calls them.
   '': ['CONNECT: database', 'EXECUTE: functions of daybook_queue', 'USAGE: schema public'],
   daybook_read_only: [
-    'SELECT: absent_entry, account_day, account_name, alert, alert_condition, alert_delivery, artifact, audit_event, book_day, book_entry (amount, book, booked_at, currency, day, id, ' +
+    'SELECT: absent_entry, account_day, account_doubt, account_name, alert, alert_condition, alert_delivery, artifact, audit_event, book_day, book_entry (amount, book, booked_at, currency, day, id, ' +
       'import_id, merchant_no, number, reference_keys, type, version, withdrawn_import_id), book_import, book_import_waiting, book_match, ' +
-      'book_match_entry, book_unreadable (answered_import_id, import_id, line, reason), certified_span, ' +
-      'changed_day, continuity_break, day_entries, daybook_account_days, daybook_coverage, daybook_open_breaks, ' +
-      'daybook_queue.job, daybook_statements, event, installation, kysely_migration, lateness_count, lease, ledger_cursor, ' +
+      'book_match_entry, book_unreadable (answered_import_id, import_id, line, reason), certificate, ' +
+      'changed_day, continuity_break, daybook_account_days, daybook_coverage, daybook_open_breaks, ' +
+      'daybook_queue.job, daybook_statements, event, foreign_account_day, installation, kysely_migration, lateness_count, lease, ledger_cursor, ' +
       'ledger_entry, ledger_entry_version, merchant (added_at, joined_at, merchant_no, status), month_close, ' +
       'month_preparation, quarantined_entry (acknowledged_at, batch_no, begin_ms, currency, end_ms, fingerprint, first_seen_at, id, ' +
       'merchant_no, note, occurrences, reason, released_at, run_id, span), reference_item, reference_list, run, ' +
-      'secret_key_check, silent_account, statement, statement_mail, sync_window, task',
+      'secret_key_check, silent_account, statement, statement_mail, task',
     'USAGE: schema daybook_queue, schema public',
   ],
   daybook_pages: [
@@ -119,7 +119,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
     'INSERT, SELECT: book_import, book_unreadable, event, month_close',
     'INSERT, UPDATE: account_name',
     'INSERT: audit_event (assigned_to, at, by_whom, command, due_on, note, subject), task (figures, from_day, kind, merchant_no, number, requested_at, state, to_day)',
-    'SELECT: account_day, continuity_break, day_entries, ledger_entry, quarantined_entry (raw)',
+    'SELECT: account_day, certificate, continuity_break, ledger_entry, quarantined_entry (raw)',
     'TEMPORARY: database',
     'UPDATE: account_day (version), book_import (added, approved_event_id, audit_event_id, changed, content_sha256, first_day, last_day, returned, rows_read, starts_on, unreadable, withdrawn), ' +
       'book_unreadable (answered_import_id), continuity_break (closed_at, note, status), month_close (reopened_event_id, signature), ' +
@@ -147,15 +147,15 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
     'DELETE, INSERT, SELECT, UPDATE: absent_entry, alert, alert_condition, alert_delivery, book_day, book_import_waiting, book_match, book_match_entry, daybook_queue.bam, ' +
       'daybook_queue.job, daybook_queue.job_common, daybook_queue.job_dependency, daybook_queue.queue, ' +
       'daybook_queue.queue_stats, daybook_queue.schedule, daybook_queue.subscription, daybook_queue.version, ' +
-      'daybook_queue.warning, event, silent_account, sync_window',
+      'daybook_queue.warning, event, foreign_account_day, silent_account',
     'DELETE, INSERT, SELECT: month_preparation',
     'EXECUTE: functions of daybook_queue',
-    'INSERT, SELECT, UPDATE: account_day, account_name, artifact, book_entry, certified_span, continuity_break, day_entries, lateness_count, lease, ' +
+    'INSERT, SELECT, UPDATE: account_day, account_name, artifact, book_entry, certificate, continuity_break, lateness_count, lease, ' +
       'ledger_cursor, ledger_entry, ledger_entry_version, merchant, platform_hold, quarantined_entry, reference_item, ' +
       'reference_list, run, statement, statement_mail, task',
     'INSERT, SELECT: book_import, book_unreadable, month_close, secret_key_check',
     'INSERT: audit_event (assigned_to, at, by_whom, command, due_on, note, subject)',
-    'SELECT: audit_event, changed_day, installation, kysely_migration, kysely_migration_lock',
+    'SELECT: account_doubt, audit_event, changed_day, installation, kysely_migration, kysely_migration_lock',
     'TEMPORARY: database',
     'UPDATE: book_import (added, approved_event_id, audit_event_id, changed, content_sha256, first_day, last_day, returned, rows_read, starts_on, unreadable, withdrawn), ' +
       'book_unreadable (answered_import_id), installation (clock_off, clock_off_at, id, nights_checked_at, runs_checked_at, store_turn, store_turn_next), month_close (reopened_event_id, signature)',

@@ -299,7 +299,7 @@ describe('prune', () => {
 
   it.each([
     'DELETE FROM ledger_entry',
-    'DELETE FROM sync_window',
+    'DELETE FROM foreign_account_day',
     'DELETE FROM statement',
     'DELETE FROM run',
     'DELETE FROM audit_event',

@@ -4,8 +4,14 @@ import { arrayLiteral, rowOf } from '../../src/store/engine/database.ts';
 import type { LedgerEntry } from '../../src/ledger/entry.ts';
 import { markEventsReported } from '../../src/store/events.ts';
 import { keepNotices, noticeEvent, unreportedNotices } from '../../src/store/notices.ts';
-import { saveChained } from '../../src/store/chaining.ts';
-import { merchantWith, sharedEntries, noteCompared, uncomparedDays } from '../../src/store/shared-entries.ts';
+import { noteChained } from '../../src/store/certificates.ts';
+import {
+  merchantWith,
+  sharedEntries,
+  noteCompared,
+  accountDaysOf,
+  uncomparedDays,
+} from '../../src/store/shared-entries.ts';
 import { writeTransaction } from '../../src/store/engine/write-transaction.ts';
 import {
   certified,
@@ -28,14 +34,13 @@ onBothDatabases((store) => {
     await storeAndJudge(db, lease, {
       merchantNo,
       window: DAY,
-      currency: null,
       reading: certified(held),
       runId,
       now,
     });
   };
   const found = async (...merchants: string[]) =>
-    sharedEntries(store().db, await uncomparedDays(store().db, merchants), 'UTC');
+    sharedEntries(store().db, accountDaysOf(await uncomparedDays(store().db, merchants)), 'UTC');
   const notice = (merchantNo: string, otherMerchantNo: string, ...batchNos: string[]) => ({
     kind: 'shared',
     merchantNo,
@@ -93,7 +98,7 @@ onBothDatabases((store) => {
       const { db } = store();
       await hold(ONE, entries(1));
       await hold(TWO, entries(1));
-      await db.deleteFrom('changed_day').execute();
+      await db.updateTable('certificate').set({ compared: true }).execute();
       expect(await found(ONE, TWO)).toEqual([]);
     });
 
@@ -112,7 +117,7 @@ onBothDatabases((store) => {
               SELECT seq_scan + idx_scan AS count FROM pg_stat_xact_user_tables WHERE relname = 'ledger_entry'`
           ).count;
         const before = await made();
-        await sharedEntries(trx, await uncomparedDays(trx, [ONE]), 'UTC');
+        await sharedEntries(trx, accountDaysOf(await uncomparedDays(trx, [ONE])), 'UTC');
         return (await made()) - before;
       });
       expect(scans).toBeLessThan(20);
@@ -121,9 +126,7 @@ onBothDatabases((store) => {
     test('are searched until the days are compared, though they have their figures by then', async () => {
       const { db, lease } = store();
       const made = (merchantNo: string) =>
-        writeTransaction(db, lease, (trx) =>
-          saveChained(trx, { merchantNo, currency: 'USD' }, { figures: [], done: ['2026-03-09'], left: [] }),
-        );
+        writeTransaction(db, lease, (trx) => noteChained(trx, merchantNo, ['2026-03-09']));
       await hold(ONE, entries(1));
       await hold(TWO, entries(1));
       await made(ONE);

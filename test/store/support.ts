@@ -7,7 +7,8 @@ import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
 import { startRun } from '../../src/store/runs.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
 import type { WindowReading, WindowToStore } from '../../src/store/compare-with-stored.ts';
-import { countNameless, judgeReading, storeWindow } from '../../src/store/windows.ts';
+import { countNameless, judgeReading } from '../../src/store/windows.ts';
+import { storeWindow } from '../support/store-window.ts';
 import { emptyTables, freshDatabase, freshEmbedded, hasEmbedded } from '../support/database.ts';
 
 export const NOW = new Date('2026-03-10T02:00:00Z');
@@ -58,9 +59,9 @@ export const uncertified = (list: readonly LedgerEntry[], problem = 'total moved
 /** Stores a reading of a complete window, and judges what it lacks as the end of a run does. */
 export async function storeAndJudge(db: Kysely<DB>, lease: Lease, toStore: WindowToStore) {
   const { absent, ...stored } = await storeWindow(db, lease, toStore);
-  const { merchantNo, window: planned, currency, runId, now, reading } = toStore;
+  const { merchantNo, window: planned, runId, now, reading } = toStore;
   if (absent === 0 || !reading.certified) return { ...stored, doubt: null };
-  const whole = { merchantNo, planned, currency, runId, now, namelessCount: countNameless(reading) };
+  const whole = { merchantNo, planned, currency: null, runId, now, namelessCount: countNameless(reading) };
   const [judged] = await judgeReading(db, lease, [whole]);
   return { ...stored, vanished: judged!.vanished, doubt: judged!.doubt };
 }
@@ -120,8 +121,8 @@ export async function footprints(db: Kysely<DB>): Promise<unknown[]> {
     'ledger_entry',
     'ledger_entry_version',
     'quarantined_entry',
-    'sync_window',
-    'day_entries',
+    'certificate',
+    'foreign_account_day',
     'absent_entry',
     'silent_account',
   ];

@@ -33,7 +33,7 @@ test.each([
     'id merchant_no currency day after_batch_no before_batch_no expected_balance found_balance missing_net hint ' +
       'hint_batch_no begins_at ends_at found_at',
   ],
-  ['daybook_coverage', 'merchant_no currency proven_from proven_until last_proven_at'],
+  ['daybook_coverage', 'merchant_no proven_from proven_until last_proven_at'],
   [
     'daybook_statements',
     'merchant_no currency day revision is_current opening credit_total credit_count debit_total debit_count closing ' +
@@ -108,17 +108,18 @@ test('coverage has one row for each unbroken stretch, and a gap makes two', asyn
   const stretches = () =>
     db
       .selectFrom('daybook_coverage')
-      .select(['merchant_no', 'currency', 'proven_from', 'proven_until'])
+      .select(['merchant_no', 'proven_from', 'proven_until'])
       .orderBy('proven_from')
       .execute();
-  const whole = { merchant_no: MERCHANT.merchantNo, currency: null };
+  const whole = { merchant_no: MERCHANT.merchantNo };
   expect(await stretches()).toEqual([
     { ...whole, proven_from: new Date(from.beginMs), proven_until: new Date(to.endMs + 1) },
   ]);
   await db
-    .deleteFrom('sync_window')
+    .updateTable('certificate')
+    .set({ problem: 'total moved' })
     .where('begin_ms', '>', from.beginMs)
-    .where('end_ms', '<', to.beginMs)
+    .where('through_ms', '<', to.beginMs)
     .execute();
   expect(await stretches()).toEqual([
     { ...whole, proven_from: new Date(from.beginMs), proven_until: new Date(from.endMs + 1) },

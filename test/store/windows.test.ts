@@ -3,8 +3,14 @@ import { describe, expect, it } from 'vitest';
 import { LeaseLost, releaseLeases } from '../../src/store/engine/lease.ts';
 import { finishRun, runById, startRun } from '../../src/store/runs.ts';
 import { SECOND_READING_AFTER_MS } from '../../src/store/absent-entries.ts';
-import { certifiedWindows, uncertifiedOfEach } from '../../src/store/certificates.ts';
-import { judgeReading, storeWindow } from '../../src/store/windows.ts';
+import {
+  certifiedWindows,
+  daysNotChained,
+  noteChained,
+  uncertifiedOfEach,
+} from '../../src/store/certificates.ts';
+import { holdStored, judgeReading, storeWindow as storeReading } from '../../src/store/windows.ts';
+import { storeWindow } from '../support/store-window.ts';
 import type { WindowToStore } from '../../src/store/compare-with-stored.ts';
 import { acceptAllHeld } from '../support/held.ts';
 import {
@@ -41,7 +47,6 @@ onBothDatabases((store) => {
   const toStore = (change: Partial<WindowToStore>): WindowToStore => ({
     merchantNo: MERCHANT,
     window: DAY,
-    currency: null,
     reading: certified([]),
     runId: store().runId,
     now: NOW,
@@ -57,14 +62,11 @@ onBothDatabases((store) => {
   const nextRun = () =>
     startRun(store().db, { command: 'sync', holder: 'test:1:-', fromDay: null, toDay: null, now: NOW });
   const changedDays = async () => {
-    const rows = await store()
-      .db.selectFrom('changed_day')
-      .select(['currency', 'day'])
-      .orderBy('currency')
-      .orderBy('day')
-      .execute();
-    await store().db.deleteFrom('changed_day').execute();
-    return rows.map((row) => `${row.currency} ${row.day}`);
+    const days = (await daysNotChained(store().db, MERCHANT)).map(({ day }) => day);
+    await store()
+      .db.transaction()
+      .execute((trx) => noteChained(trx, MERCHANT, days));
+    return days;
   };
   const failedSpans = async () => (await uncertifiedOfEach(store().db, [MERCHANT], DAY)).get(MERCHANT) ?? [];
   const held = (batchNo: string) =>
@@ -116,7 +118,7 @@ onBothDatabases((store) => {
         version: 1,
         vanished_at: null,
       });
-      expect(await changedDays()).toEqual(['JPY 2026-03-09', 'USD 2026-03-09']);
+      expect(await changedDays()).toEqual(['2026-03-09']);
     });
 
     it('read again with the same content leave every row untouched, dead rows and locks included', async () => {
@@ -170,7 +172,7 @@ onBothDatabases((store) => {
           run_id: store().runId,
         },
       ]);
-      expect(await changedDays()).toEqual(['EUR 2026-03-08', 'USD 2026-03-09']);
+      expect(await changedDays()).toEqual(['2026-03-08', '2026-03-09']);
     });
 
     it.each(['transactionType', 'credit', 'balance', 'bookedAt', 'bookedMs', 'currency'] as const)(
@@ -216,7 +218,7 @@ onBothDatabases((store) => {
         vanished: 1,
       });
       expect(await held('B000002')).toMatchObject({ vanished_at: NOW, version: 1 });
-      expect(await changedDays()).toEqual(['USD 2026-03-09']);
+      expect(await changedDays()).toEqual(['2026-03-09']);
 
       const before = await footprints(store().db);
       expect(await keepAndJudge({ reading: certified(entries(1, 3)) })).toEqual({ ...JUDGED, unchanged: 2 });
@@ -228,7 +230,7 @@ onBothDatabases((store) => {
         returned: 1,
       });
       expect(await held('B000002')).toMatchObject({ vanished_at: null, version: 1 });
-      expect(await changedDays()).toEqual(['USD 2026-03-09']);
+      expect(await changedDays()).toEqual(['2026-03-09']);
     });
 
     it('of all entries of a day is never believed before a person accepts it, however often it is read', async () => {
@@ -256,7 +258,7 @@ onBothDatabases((store) => {
       await acceptAllHeld(store().db, LATER);
       expect(await keepAndJudge({ reading: certified([]) })).toEqual({ ...JUDGED, vanished: 3 });
       expect(await certifiedWindows(store().db, MERCHANT, DAY)).toEqual([DAY]);
-      expect(await changedDays()).toEqual(['USD 2026-03-09']);
+      expect(await changedDays()).toEqual(['2026-03-09']);
     });
 
     it.each([
@@ -422,21 +424,13 @@ onBothDatabases((store) => {
       });
     });
 
-    it('never applies to other merchants, nor to other currencies if one was asked for', async () => {
-      const [eur, other] = [entry(2, { currency: 'EUR' }), entry(4, { currency: 'EUR' })];
-      const [aed, third] = [entry(3, { currency: 'AED' }), entry(5, { currency: 'AED' })];
-      await keepAndJudge({ reading: certified([entry(1), entry(6), eur, other, aed, third]) });
+    it('never applies to other merchants', async () => {
+      await keepAndJudge({ reading: certified(entries(1, 2, 3)) });
       await keepAndJudge({ merchantNo: 'M1002', reading: certified([entry(9)]) });
-      expect(await keepAndJudge({ currency: 'EUR', reading: certified([other]) })).toEqual({
+      expect(await keepAndJudge({ reading: certified(entries(1, 2)) })).toEqual({
         ...JUDGED,
-        unchanged: 1,
+        unchanged: 2,
         vanished: 1,
-      });
-      expect(await held(eur.batchNo)).toMatchObject({ vanished_at: NOW });
-      expect(await keepAndJudge({ reading: certified([entry(1), other, aed]) })).toEqual({
-        ...JUDGED,
-        unchanged: 3,
-        vanished: 2,
       });
       expect(await held('B000009')).toMatchObject({ vanished_at: null });
     });
@@ -514,10 +508,9 @@ onBothDatabases((store) => {
       expect(await counted()).toEqual([{ raw: wreck.raw, occurrences: 1 }]);
     });
 
-    it('are not released by a reading without certificate or of one currency', async () => {
+    it('are not released by a reading without certificate', async () => {
       await keep({ reading: certified([], [unreadable('{}')]) });
       await keep({ reading: uncertified([]) });
-      await keep({ currency: 'USD' });
       expect(await quarantine()).toMatchObject([{ released_at: null }]);
     });
   });
@@ -529,87 +522,107 @@ onBothDatabases((store) => {
     });
     const proven = (currency?: string) => certifiedWindows(store().db, MERCHANT, DAY, currency);
     const failed = failedSpans;
+    const certificate = () => store().db.selectFrom('certificate').selectAll().execute();
 
-    it('cover what was read, joined and cut to the window asked for', async () => {
-      await keep({ window: { beginMs: DAY.beginMs - 5000, endMs: DAY.beginMs - 1 } });
-      await keep({ window: hours(0, 6) });
-      await keep({ window: hours(6, 12) });
-      await keep({ window: hours(20, 26) });
-      expect(await proven()).toEqual([hours(0, 12), hours(20, 24)]);
+    it('prove days, joined and cut to the window asked for', async () => {
+      await keep({ window: { beginMs: DAY.beginMs - 86_400_000, endMs: DAY.beginMs - 1 } });
+      await keep({});
+      const noon = { beginMs: DAY.beginMs - 43_200_000, endMs: DAY.endMs };
+      expect(await certifiedWindows(store().db, MERCHANT, noon)).toEqual([noon]);
+      expect(await proven()).toEqual([DAY]);
     });
 
-    it('are lost if a later reading fails, and restored by one that succeeds', async () => {
+    it('are lost if a later reading of any part fails, and restored by one of the whole day', async () => {
       await keep({});
       await keep({ window: hours(3, 6), reading: uncertified([]) });
-      expect(await proven()).toEqual([hours(0, 3), hours(6, 24)]);
-      expect(await failed()).toEqual([{ ...hours(3, 6), problem: 'total moved' }]);
-      await keep({ window: hours(4, 5) });
-      expect(await failed()).toMatchObject([hours(3, 4), hours(5, 6)]);
-      await keep({ window: hours(2, 4) });
-      await keep({ window: hours(5, 7) });
+      expect(await proven()).toEqual([]);
+      expect(await failed()).toEqual([{ ...DAY, problem: 'total moved' }]);
+      await keep({ window: hours(3, 6) });
+      expect(await proven()).toEqual([]);
+      await keep({});
       expect(await proven()).toEqual([DAY]);
       expect(await failed()).toEqual([]);
     });
 
-    it('are replaced by the certificate of a wider window, and by a failure of their own span', async () => {
-      await keep({ window: hours(3, 6), reading: uncertified([]) });
-      await keep({ window: hours(6, 7) });
-      await keep({});
-      const spans = await store()
-        .db.selectFrom('sync_window')
-        .select(['begin_ms as beginMs', 'end_ms as endMs'])
-        .execute();
-      expect(spans).toEqual([DAY]);
-      await keep({ reading: uncertified([]) });
-      expect(await proven()).toEqual([]);
-      expect(await failed()).toHaveLength(1);
+    it('stay as they are where a part of the day is read again and certified', async () => {
+      await keep({ reading: certified(entries(1, 2)) });
+      const before = await certificate();
+      await keep({ window: hours(3, 6), runId: await nextRun() });
+      expect(await certificate()).toEqual(before);
     });
 
-    it('for one currency stay after an earlier failure for all currencies, and are lost with a later one', async () => {
-      await keep({ reading: uncertified([]) });
-      await keep({ currency: 'USD', window: hours(6, 12) });
-      expect([await proven('USD'), await proven('EUR'), await proven()]).toEqual([[hours(6, 12)], [], []]);
-      expect(await failed()).toMatchObject([hours(0, 6), hours(6, 12), hours(12, 24)]);
-      await keep({ currency: 'EUR' });
-      expect(await proven('EUR')).toEqual([DAY]);
-      expect(await proven('USD')).toEqual([hours(6, 12)]);
-      await keep({ window: hours(8, 10), reading: uncertified([]) });
-      expect(await proven('USD')).toEqual([hours(6, 8), hours(10, 12)]);
-      expect(await proven('EUR')).toEqual([hours(0, 8), hours(10, 24)]);
+    it('of a day that was not over are replaced by those of more of it', async () => {
+      await keep({ window: hours(0, 2) });
+      expect(await proven()).toEqual([hours(0, 2)]);
+      await keep({ window: hours(0, 1) });
+      expect(await proven()).toEqual([hours(0, 2)]);
       await keep({});
-      expect([await proven('USD'), await proven(), await failed()]).toEqual([[DAY], [DAY], []]);
+      expect(await proven()).toEqual([DAY]);
     });
 
-    it('for all currencies are lost if one currency fails later', async () => {
+    it('prove nothing of an account that another ledger was answered for, until a reading is certified again', async () => {
+      const { db, lease, runId } = store();
       await keep({});
-      await keep({ currency: 'USD', window: hours(6, 12), reading: uncertified([]) });
-      expect(await proven()).toEqual([hours(0, 6), hours(12, 24)]);
-      expect(await proven('EUR')).toEqual([DAY]);
+      const day = [{ ...DAY, day: '2026-03-09' }];
+      const planned = { merchantNo: MERCHANT, planned: DAY, currency: 'USD', runId, now: NOW };
+      await holdStored(db, lease, [planned], { currency: 'USD', days: day });
+      expect([await proven(), await proven('USD'), await proven('EUR')]).toEqual([[], [], [DAY]]);
+      expect(await failed()).toEqual([{ ...DAY, problem: 'another ledger was answered for USD' }]);
+      await keep({});
+      expect([await proven(), await proven('USD')]).toEqual([[DAY], [DAY]]);
     });
 
-    it('for one currency prove only that currency', async () => {
-      await keep({ currency: 'USD' });
-      expect(await proven()).toEqual([]);
-      expect(await proven('USD')).toEqual([DAY]);
-      expect(await proven('EUR')).toEqual([]);
+    it('say of a day whose entries alone were stored that it was never read', async () => {
+      const { db, lease, runId } = store();
+      await storeReading(
+        db,
+        lease,
+        toStore({ window: hours(0, 1), planned: DAY, runId, reading: certified(entries(1)) }),
+        [],
+      );
+      expect(await certificate()).toMatchObject([
+        { day: '2026-03-09', read_at: null, chained: false, changes: 1 },
+      ]);
+      expect([await proven(), await failed()]).toEqual([[], []]);
+    });
+
+    it('say which days are to be chained: those with other entries, and those that become complete', async () => {
+      const { db } = store();
+      const days = async () => {
+        const found = (await daysNotChained(db, MERCHANT)).map(({ day }) => day);
+        await db.transaction().execute((trx) => noteChained(trx, MERCHANT, found));
+        return found;
+      };
+      await keep({ reading: certified(entries(1, 2)) });
+      expect(await days()).toEqual(['2026-03-09']);
+      await keep({ reading: certified(entries(1, 2)), runId: await nextRun() });
+      expect(await days()).toEqual([]);
+      await keep({ reading: certified([entry(1), entry(2, { balance: '9.00' })]) });
+      expect(await days()).toEqual(['2026-03-09']);
+      await keep({ reading: uncertified([entry(1), entry(2, { balance: '9.00' })]) });
+      expect(await days()).toEqual([]);
+      await keep({ reading: certified([entry(1), entry(2, { balance: '9.00' })]) });
+      expect(await days()).toEqual(['2026-03-09']);
     });
 
     it('count what was read and what was unreadable', async () => {
       await keep({ reading: certified(entries(1, 2), [unreadable('{}')]) });
-      expect(await store().db.selectFrom('sync_window').selectAll().execute()).toEqual([
+      expect(await certificate()).toEqual([
         {
           merchant_no: MERCHANT,
-          currency: '',
+          day: '2026-03-09',
           begin_ms: DAY.beginMs,
-          end_ms: DAY.endMs,
+          through_ms: DAY.endMs,
           total: 3,
-          distinct_count: 2,
-          quarantined_count: 1,
+          entries: 2,
+          unreadable: 1,
           requests: 1,
-          certified_at: NOW,
+          read_at: NOW,
           problem: null,
           run_id: store().runId,
-          proven_currencies: [],
+          chained: false,
+          compared: false,
+          changes: 1,
         },
       ]);
     });

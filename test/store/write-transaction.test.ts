@@ -5,7 +5,7 @@ import { StoreUnreachable } from '../../src/store/engine/errors.ts';
 import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
 import { rehearse } from '../../src/store/engine/rehearsal.ts';
 import { startRun } from '../../src/store/runs.ts';
-import { storeWindow } from '../../src/store/windows.ts';
+import { storeWindow } from '../support/store-window.ts';
 import { writeTransaction } from '../../src/store/engine/write-transaction.ts';
 import { freshDatabase } from '../support/database.ts';
 import { startCuttingProxy, type Cut, type CuttingProxy } from '../support/cutting-proxy.ts';
@@ -48,7 +48,7 @@ const cuts: Cut[] = [
   { message: 'FOR SHARE', when: 'before' },
   { message: 'INSERT INTO ledger_entry', when: 'before' },
   { message: 'INSERT INTO ledger_entry', when: 'after' },
-  { message: 'INSERT INTO sync_window', when: 'after' },
+  { message: 'INSERT INTO certificate', when: 'after' },
   { message: 'commit', when: 'before' },
   { message: 'commit', when: 'after' },
 ];
@@ -60,7 +60,6 @@ it.each(cuts)(
       storeWindow(database.db, lease, {
         merchantNo: MERCHANT,
         window: DAY,
-        currency: null,
         reading: certified(list),
         runId,
         now: NOW,

@@ -37,11 +37,11 @@ export async function notChainedByLaw(asked: ChainLawAsked): Promise<string[]> {
 interface Day {
   readonly currency: string;
   readonly day: string;
-  /** The fingerprint of its entries is not the one that was kept. */
+  /** It is not to be chained, and its figures are not the sums of its entries. */
   readonly is_forgotten: boolean;
   readonly is_figured: boolean;
   readonly is_stated: boolean;
-  /** Its figures were made of other entries. */
+  /** Its day is to be chained. */
   readonly is_changed: boolean;
   readonly first_ms: number | null;
   readonly restarted: boolean | null;
@@ -54,17 +54,18 @@ const daysOf = async (db: Kysely<DB>, merchantNo: string): Promise<Day[]> => {
   const { rows } = await sql<Day>`
     WITH held AS (
       SELECT currency, booked_at::date AS day, min(booked_ms) AS first_ms,
-        sum(entry_hash(batch_no, transaction_type, credit, debit, balance, booked_at, booked_ms)) AS fingerprint
+        ARRAY[count(credit), count(debit), coalesce(sum(credit), 0), coalesce(sum(debit), 0)] AS sums
       FROM ledger_entry WHERE merchant_no = ${merchantNo} AND vanished_at IS NULL GROUP BY 1, 2
     ), figured AS (SELECT * FROM account_day WHERE merchant_no = ${merchantNo}),
-    kept AS (SELECT * FROM day_entries WHERE merchant_no = ${merchantNo}),
+    open AS (SELECT day FROM certificate WHERE merchant_no = ${merchantNo} AND NOT chained),
     stated AS (SELECT DISTINCT currency, day, true AS is_stated FROM statement WHERE merchant_no = ${merchantNo})
-    SELECT currency, day, coalesce(held.fingerprint, 0) <> coalesce(kept.fingerprint, 0) AS is_forgotten,
+    SELECT currency, day, day NOT IN (SELECT day FROM open) AND figured.opening IS NOT NULL
+        AND coalesce(held.sums, '{0,0,0,0}') <> ARRAY[credit_count, debit_count, credit_total, debit_total] AS is_forgotten,
       figured.opening IS NOT NULL AS is_figured,
       coalesce(is_stated, false) AS is_stated,
-      kept.day IS NOT NULL AND kept.figured_fingerprint IS DISTINCT FROM coalesce(held.fingerprint, 0) AS is_changed,
+      (held.day IS NOT NULL OR figured.day IS NOT NULL) AND day IN (SELECT day FROM open) AS is_changed,
       held.first_ms, restarted, opening, closing, last_booked_ms
-    FROM held FULL JOIN figured USING (currency, day) FULL JOIN kept USING (currency, day)
+    FROM held FULL JOIN figured USING (currency, day)
       FULL JOIN stated USING (currency, day)
     ORDER BY currency, day`.execute(db);
   return rows;
@@ -86,7 +87,7 @@ async function toChainByLaw({ db, merchantNo, zone }: ChainLawAsked): Promise<Ma
       const isCovered = isCertified(dayWindow(day, zone));
       const holds = own?.is_figured === true || own?.is_changed === true;
       isKnown = isCovered && (isKnown || holds || own?.is_stated === true);
-      if (own?.is_forgotten === true) put(day, 'its entries are not those that were counted');
+      if (own?.is_forgotten === true) put(day, 'its figures are not those of its entries');
       if (own?.is_changed === true) put(day, 'its entries changed');
       else if (isKnown && own?.is_figured !== true) put(day, 'it has no figures');
       else if (own?.is_figured === true && opensWrongly(own, before, isCertified, zone))

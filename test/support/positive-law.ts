@@ -91,33 +91,22 @@ export async function differencesFromLaw(asked: LawAsked): Promise<Differences> 
   return { figures, statements };
 }
 
-/** What certificates cover of a currency, less windows whose last reading failed and less absent entries. */
+/** What certificates cover of a currency: days that were certified when they were read last, less those of which entries are in doubt. */
 export async function provenOf(db: Kysely<DB>, merchantNo: string) {
-  const { rows: held } = await sql<{ currency: string; begin: number; end: number }>`
-    SELECT currency, lower(span) AS begin, upper(span) - 1 AS end
-    FROM certified_span CROSS JOIN LATERAL unnest(spans) AS span WHERE merchant_no = ${merchantNo}`.execute(
-    db,
-  );
-  const { rows: open } = await sql<{ currency: string; begin: number; end: number; others: string[] }>`
-    SELECT currency, begin_ms AS begin, end_ms AS end, proven_currencies AS others FROM sync_window
-    WHERE merchant_no = ${merchantNo} AND certified_at IS NULL
-    UNION ALL SELECT currency, begin_ms, end_ms, '{}' FROM absent_entry WHERE merchant_no = ${merchantNo}
-    UNION ALL SELECT currency, begin_ms, end_ms, '{}' FROM silent_account WHERE merchant_no = ${merchantNo} AND accepted_at IS NULL`.execute(
+  const { rows: days } = await sql<{ begin: number; end: number }>`
+    SELECT begin_ms AS begin, through_ms AS end FROM certificate
+    WHERE merchant_no = ${merchantNo} AND read_at IS NOT NULL AND problem IS NULL`.execute(db);
+  const { rows: open } = await sql<{ currency: string; begin: number; end: number }>`
+    SELECT currency, begin_ms AS begin, end_ms AS end FROM absent_entry WHERE merchant_no = ${merchantNo}
+    UNION ALL SELECT currency, begin_ms, end_ms FROM silent_account WHERE merchant_no = ${merchantNo} AND accepted_at IS NULL
+    UNION ALL SELECT currency, begin_ms, end_ms FROM foreign_account_day WHERE merchant_no = ${merchantNo}`.execute(
     db,
   );
   const covers = (currency: string, { beginMs, endMs }: Span): boolean => {
-    const isOpen = open.some(
-      (one) =>
-        (one.currency === '' || one.currency === currency) &&
-        !one.others.includes(currency) &&
-        one.begin <= endMs &&
-        one.end >= beginMs,
-    );
-    if (isOpen) return false;
+    const isDoubted = (day: { begin: number; end: number }) =>
+      open.some((one) => one.currency === currency && one.begin <= day.end && one.end >= day.begin);
     let reached = beginMs;
-    for (const one of held
-      .filter((span) => span.currency === '' || span.currency === currency)
-      .sort((a, b) => a.begin - b.begin))
+    for (const one of days.filter((day) => !isDoubted(day)).sort((a, b) => a.begin - b.begin))
       if (one.begin <= reached) reached = Math.max(reached, one.end + 1);
     return reached > endMs;
   };

@@ -4,7 +4,8 @@ import { dayWindow } from '../../src/ledger/business-day.ts';
 import type { LedgerEntry, UnreadableEntry, Window } from '../../src/ledger/entry.ts';
 import { createCurrencies } from '../../src/ledger/money.ts';
 import { reconcileAccounts, type ReconcileOptions, type Reconciled } from '../../src/reconcile/reconcile.ts';
-import { countNameless, judgeReading, storeWindow } from '../../src/store/windows.ts';
+import { countNameless, judgeReading } from '../../src/store/windows.ts';
+import { storeWindow } from './store-window.ts';
 import type { WindowToStore } from '../../src/store/compare-with-stored.ts';
 import { acquireLease, type Lease } from '../../src/store/engine/lease.ts';
 import type { DB } from '../../src/store/engine/schema.ts';
@@ -58,7 +59,6 @@ export async function openReadLedger(db: Kysely<DB>): Promise<ReadLedger> {
       return storeBelieved(db, ledger.lease, {
         merchantNo,
         window,
-        currency: null,
         reading: certified(held, unreadable),
         runId,
         now,
@@ -86,10 +86,10 @@ async function storeBelieved(db: Kysely<DB>, lease: Lease, toStore: WindowToStor
   const { absent } = await storeWindow(db, lease, toStore);
   if (absent === 0) return;
   await sql`UPDATE absent_entry SET absent_since = absent_since - interval '1 day'`.execute(db);
-  const { merchantNo, window: planned, currency, reading, now } = toStore;
+  const { merchantNo, window: planned, reading, now } = toStore;
   const run = { command: 'sync', holder: 'test:1:-', fromDay: null, toDay: null, now };
   const runId = await startRun(db, run);
-  const whole = { merchantNo, planned, currency, runId, now, namelessCount: countNameless(reading) };
+  const whole = { merchantNo, planned, currency: null, runId, now, namelessCount: countNameless(reading) };
   await judgeReading(db, lease, [whole]);
   await acceptAllHeld(db, now);
   await judgeReading(db, lease, [whole]);

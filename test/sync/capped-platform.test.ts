@@ -31,7 +31,7 @@ async function readFirst(platform: MemoryPlatform, change: Change) {
   const proven = new Set<string>();
   const problems: string[] = [];
   const failure = await readWindows({
-    ...{ reader, work, asked: [{ ...wideOf(DAYS, null), readBefore: [] }] },
+    ...{ reader, work, asked: [{ ...wideOf(DAYS), readBefore: [] }] },
     merchant: { merchantNo: 'M-TEST', token: 'made-up' },
     storedNear: () => Promise.resolve(null),
     signal: new AbortController().signal,

@@ -29,7 +29,6 @@ async function costOf(readings: readonly (readonly LedgerPage[])[]) {
   const task: CertifyTask = {
     window: SECOND,
     planned: [SECOND],
-    currency: null,
     splitPolicy: { pageNumMax: 100, unitMs: 1 },
     retryBudget: { failedCalls: 0, certifiedPages: 0, streak: { failed: 0 } },
   };

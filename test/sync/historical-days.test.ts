@@ -54,7 +54,6 @@ async function storedPlatform(more: Partial<MemoryPlatformOptions> = {}): Promis
     lease,
     merchant: MERCHANT,
     windows: planWindows({ fromDay: FIRST, toDay: LAST, zone: ZONE, latestMs: NOW.getTime() }),
-    currencies: null,
     zone: ZONE,
     runId: await startRun(database.db, run),
     now: () => NOW,

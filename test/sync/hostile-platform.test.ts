@@ -117,7 +117,7 @@ test(
             reader: createMemoryPlatform({ bookings, faults: { order }, seed, onAnswer: books.onAnswer })
               .reader,
             merchant: { merchantNo: 'M-TEST', token: 'made-up' },
-            asked: [{ window: HOUR, currency: null, planned: [HOUR] }],
+            asked: [{ window: HOUR, planned: [HOUR] }],
             limits: LIMITS,
             work: createReadingWork(1, { ...READ_LIMITS, ...LIMITS, callsMin: Infinity }),
             storedNear: () => Promise.resolve(null),
@@ -159,7 +159,7 @@ test(
           await readWindows({
             reader: platform.reader,
             merchant: { merchantNo: 'M-TEST', token: 'made-up' },
-            asked: [{ window: HOUR, currency: null, planned: [HOUR] }],
+            asked: [{ window: HOUR, planned: [HOUR] }],
             limits: LIMITS,
             work: createReadingWork(1, { ...READ_LIMITS, ...LIMITS, callsMin: Infinity }),
             storedNear: () => Promise.resolve(null),

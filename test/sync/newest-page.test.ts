@@ -52,7 +52,6 @@ async function read(platform: MemoryPlatform, more: Partial<SyncOptions> = {}) {
     lease,
     merchant: MERCHANT,
     windows: WINDOWS,
-    currencies: null,
     zone: ZONE,
     provesNewest: true,
     runId: await startRun(database.db, run),
@@ -61,7 +60,7 @@ async function read(platform: MemoryPlatform, more: Partial<SyncOptions> = {}) {
     ...more,
   }).catch((error: unknown) => error as Error);
   const { rows } = await database.db
-    .selectFrom('sync_window')
+    .selectFrom('certificate')
     .select('begin_ms')
     .unionAll(database.db.selectFrom('ledger_entry').select('booked_ms as begin_ms'))
     .execute()

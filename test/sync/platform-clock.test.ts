@@ -71,7 +71,6 @@ async function readOf({ nowMs, aheadMs, callMs = 0, headers = {} }: Clocks, toDa
     lease,
     merchant,
     windows: planWindows(plan),
-    currencies: null,
     zone: 'UTC',
     settleDelayMs: SETTLE_MS,
     runId,

@@ -26,13 +26,12 @@ const THIRD = DAYS[2]!;
 describe('the plan', () => {
   const seenDay = (window: Window, total: number, isDoubtful = false): SeenWindow => ({
     ...window,
-    currency: null,
     total,
     isDoubtful,
   });
   const plan = (windows: readonly Window[], seen: readonly SeenWindow[], more = {}) =>
     widen(
-      windows.map((window) => ({ window, currency: null })),
+      windows.map((window) => ({ window })),
       { seen, zone: 'UTC', entriesMax: 2_000, ...more },
     ).map(({ planned }) => planned.length);
 
@@ -72,17 +71,11 @@ describe('the plan', () => {
     expect(plan(DAYS, seen)).toEqual([2, 1, 5]);
   });
 
-  test('joins neither over a gap, nor over a change of the clock, nor two currencies', () => {
+  test('joins neither over a gap, nor over a change of the clock', () => {
     expect(plan([...DAYS.slice(0, 2), ...DAYS.slice(3)], [])).toEqual([2, 5]);
     const zone = 'Europe/Berlin';
     const days = daysFrom('2026-03-27', '2026-03-30', zone);
     expect(plan(days, [], { zone })).toEqual([3, 2]);
-    const both = ['USD', 'EUR'].flatMap((currency) => DAYS.map((window) => ({ window, currency })));
-    const wide = widen(both, { seen: [], zone: 'UTC', entriesMax: 2_000 });
-    expect(wide.map(({ currency, planned }) => [currency, planned.length])).toEqual([
-      ['EUR', 8],
-      ['USD', 8],
-    ]);
   });
 
   test('cuts days into groups of about as many', () => {
@@ -125,12 +118,12 @@ describe('reading', () => {
   const certificates = async () =>
     (
       await database.db
-        .selectFrom('sync_window')
-        .select(['begin_ms', 'end_ms', 'total'])
-        .where('certified_at', 'is not', null)
+        .selectFrom('certificate')
+        .select(['begin_ms', 'through_ms', 'total'])
+        .where('problem', 'is', null)
         .orderBy('begin_ms')
         .execute()
-    ).map((row) => [row.begin_ms, row.end_ms, row.total]);
+    ).map((row) => [row.begin_ms, row.through_ms, row.total]);
   const proven = () => certifiedWindows(database.db, 'M-TEST', ALL);
   const withoutThird = [
     { beginMs: ALL.beginMs, endMs: THIRD.beginMs - 1 },
@@ -211,8 +204,7 @@ describe('reading', () => {
   test('an empty window of which entries are stored proves none of its days without a proof of the zone', async () => {
     await sync(platformOf(spread(10, THIRD)).reader);
     expect((await certificates()).map(([, , total]) => total)).toEqual([0, 0, 10, 0, 0, 0, 0, 0]);
-    await database.db.deleteFrom('sync_window').execute();
-    await database.db.deleteFrom('certified_span').execute();
+    await database.db.deleteFrom('certificate').execute();
     const empty = platformOf([]);
     const failing: LedgerReader = {
       page: (query, signal) =>

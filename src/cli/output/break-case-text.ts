@@ -6,7 +6,7 @@ import type { BusinessDay, LedgerEntry } from '../../ledger/entry.ts';
 import type { Asked, BreakAnswer, BreakCase, CaseEvent, AdjacentRow } from '../../run/break-case.ts';
 import { wallSecond, wallTime } from '../../ledger/wall-time.ts';
 import { knownBreak, type BreakRow } from '../../store/breaks/breaks.ts';
-import type { CertificateRow } from '../../store/statements/statements.ts';
+import type { CertificateRow } from '../../store/certificates.ts';
 import { assignedText } from './run-text.ts';
 import { counted, line, lines, listTable, type Times } from './text.ts';
 
@@ -113,12 +113,12 @@ function certificatesText(certificates: readonly CertificateRow[], zone: string)
   return lines(
     `\ncomplete readings:`,
     listTable(shown, {
-      certified: (one) => wallTime(one.certified_at.getTime(), zone),
+      certified: (one) => wallTime(one.read_at.getTime(), zone),
       '>total stated': (one) => one.total,
-      '>readable entries': (one) => one.distinct_count,
-      '?>in quarantine': (one) => one.quarantined_count,
+      '>readable entries': (one) => one.entries,
+      '?>in quarantine': (one) => one.unreadable,
       '?from': (one) => wallTime(one.begin_ms, zone),
-      '?to': (one) => wallTime(one.end_ms, zone),
+      '?to': (one) => wallTime(one.through_ms, zone),
     }),
     certificates.length > shown.length && `and ${certificates.length - shown.length} more (--json)`,
   );

@@ -93,9 +93,9 @@ const storeRows = (scope: Scope): readonly RawBuilder<unknown>[] => {
 const figures = ({ merchantNo, isFull, rulesText }: Scope): readonly RawBuilder<unknown>[] => [
   ...temporary('bk_figure_day')`
     SELECT currency, day FROM bk_touch UNION SELECT currency, day FROM bk_write ${isFull ? sql`` : sql`UNION SELECT currency, day FROM bk_row WHERE NOT is_known`}`,
-  sql`INSERT INTO book_day AS known (merchant_no, currency, day, matched_fingerprint, matched_rules, is_changed, ledger_total, book_total, ledger_open,
+  sql`INSERT INTO book_day AS known (merchant_no, currency, day, matched_changes, matched_rules, is_changed, ledger_total, book_total, ledger_open,
       book_open, difference)
-    SELECT ${merchantNo}, currency, day, fingerprint, hashtextextended(${rulesText}, 0), false, ledger_total, book_total,
+    SELECT ${merchantNo}, currency, day, changes, hashtextextended(${rulesText}, 0), false, ledger_total, book_total,
       ledger_total - ledger_matched, book_total - (ledger_matched - matched.difference), matched.difference
     FROM bk_figure_day AS own LEFT JOIN bk_day USING (currency, day)
     CROSS JOIN LATERAL (
@@ -108,8 +108,8 @@ const figures = ({ merchantNo, isFull, rulesText }: Scope): readonly RawBuilder<
       WHERE (made.merchant_no, made.currency, made.complete_on) = (${merchantNo}, own.currency, own.day) AND NOT waits_for_approval
     ) AS matched
     ON CONFLICT (merchant_no, currency, day) DO UPDATE SET
-      matched_fingerprint = coalesce(excluded.matched_fingerprint, known.matched_fingerprint), matched_rules = excluded.matched_rules,
-      is_changed = known.is_changed AND excluded.matched_fingerprint IS NULL, ledger_total = excluded.ledger_total,
+      matched_changes = coalesce(excluded.matched_changes, known.matched_changes), matched_rules = excluded.matched_rules,
+      is_changed = known.is_changed AND excluded.matched_changes IS NULL, ledger_total = excluded.ledger_total,
       book_total = excluded.book_total, ledger_open = excluded.ledger_open, book_open = excluded.book_open, difference = excluded.difference`,
 ];
 

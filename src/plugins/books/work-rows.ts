@@ -5,6 +5,7 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { MatchRules } from '../../ledger/own-books.ts';
 import { type Trx, rowOf } from '../../store/engine/database.ts';
+import { heldCurrencies, isHeldOn } from '../../store/entries.ts';
 
 /**
  * Whether and how an entry is matched follows from entries that are at most so many times the rules' days away, but for references:
@@ -60,10 +61,16 @@ const ROW_TABLE = sql`
 /** The days whose entries are not those that were matched last. Own books of these days stay locked until the end. */
 const changedDays = ({ merchantNo, isFull }: Scope) => sql`
   WITH own AS MATERIALIZED (
-    SELECT currency, day, matched_fingerprint, is_changed FROM book_day WHERE merchant_no = ${merchantNo} FOR UPDATE
-  ), theirs AS (SELECT currency, day, fingerprint FROM day_entries WHERE merchant_no = ${merchantNo})
-  SELECT currency, day, day AS first, day AS last, coalesce(fingerprint, 0) AS fingerprint FROM own FULL JOIN theirs USING (currency, day)
-  WHERE ${isFull} OR own.is_changed OR coalesce(own.matched_fingerprint, 0) <> coalesce(theirs.fingerprint, 0)`;
+    SELECT currency, day, matched_changes, is_changed FROM book_day WHERE merchant_no = ${merchantNo} FOR UPDATE
+  ), held AS (
+    WITH RECURSIVE held (currency) AS (${heldCurrencies(merchantNo)})
+    SELECT currency FROM held WHERE currency IS NOT NULL UNION SELECT currency FROM own
+  ), theirs AS (
+    SELECT currency, day, changes FROM held CROSS JOIN certificate WHERE merchant_no = ${merchantNo} AND changes > 0
+  )
+  SELECT currency, day, day AS first, day AS last, coalesce(changes, 0) AS changes FROM own FULL JOIN theirs USING (currency, day)
+  WHERE (${isFull} OR own.is_changed OR coalesce(own.matched_changes, 0) <> coalesce(theirs.changes, 0))
+    AND (own.day IS NOT NULL OR ${isHeldOn(merchantNo, sql`theirs.currency`, sql`theirs.day`)})`;
 
 const TRUE = sql`true`;
 

@@ -16,9 +16,15 @@ import {
 } from '../../store/silent-accounts.ts';
 import { compareAmounts } from '../../ledger/money.ts';
 import { ALL_TIME, covers } from '../../ledger/window.ts';
-import { busyDays, entriesADay, hasUnreadable } from '../../store/account-days.ts';
-import { sharedEntries, type SharedDay, noteCompared, uncomparedDays } from '../../store/shared-entries.ts';
-import { certifiedWindows } from '../../store/certificates.ts';
+import { busyDays, entriesADay } from '../../store/account-days.ts';
+import {
+  accountDaysOf,
+  sharedEntries,
+  type SharedDay,
+  noteCompared,
+  uncomparedDays,
+} from '../../store/shared-entries.ts';
+import { certifiedWindows, hasUnreadable } from '../../store/certificates.ts';
 import { firstDaysWithBalance, pastAndBegin, storePast, type LedgerPast } from '../../store/ledger-past.ts';
 import {
   keepNotices,
@@ -53,8 +59,9 @@ export async function noticeShared(
 ): Promise<void> {
   const days = await uncomparedDays(deps.db, merchants);
   if (days.length === 0) return;
-  const shared = isChecked('shared', deps.checks) ? await sharedEntries(deps.db, days, deps.zone) : [];
-  if (shared.length === 0 && days.every(({ fingerprint }) => fingerprint === null)) return;
+  const isAsked = isChecked('shared', deps.checks);
+  const shared = isAsked ? await sharedEntries(deps.db, accountDaysOf(days), deps.zone) : [];
+  if (shared.length === 0 && !days.some(({ chained }) => chained)) return;
   await deps.db.transaction().execute(async (trx) => {
     await keepNotices(trx, shared, { runId, now: deps.now() });
     await noteCompared(trx, days);

@@ -39,17 +39,14 @@ export async function reconcileStage(work: MerchantWork, outcome: MerchantOutcom
     outcome.reconcile = { ...outcome.reconcile, opened: await withHints(work.deps.db, opened) };
 }
 
-const chain = (
-  { request, deps, lease, runId, merchantNo }: MerchantWork,
-  known?: KnownAhead,
-): Promise<Reconciled> =>
+const chain = ({ deps, lease, runId, merchantNo }: MerchantWork, known?: KnownAhead): Promise<Reconciled> =>
   reconcileAccounts({
     ...deps,
     ...(known && { known }),
     lease,
     runId,
     readQuarantined,
-    accounts: { merchantNo, currencies: request.currencies },
+    accounts: { merchantNo, currencies: null },
     onProgress: (progress) => deps.onProgress({ stage: 'reconcile', merchantNo, ...progress }),
   });
 
@@ -58,11 +55,11 @@ const chain = (
  * is read if the platform failed before.
  */
 async function heal(work: MerchantWork, outcome: MerchantOutcome): Promise<boolean> {
-  const { request, deps, merchantNo } = work;
+  const { deps, merchantNo } = work;
   const report = outcome.sync?.report;
   if (report !== undefined && (report.failure !== null || report.otherLedgers.length > 0)) return false;
   const { newest, longestWaiting } = await breaksToHeal(deps.db, {
-    accounts: accountsOf(merchantNo, request.currencies),
+    accounts: accountsOf(merchantNo, null),
     spanMsMax: HEALING_SPAN_MS_MAX,
     limit: BREAKS_CHECKED_MAX,
     now: deps.now(),
@@ -91,7 +88,6 @@ async function readAgain(
     lease,
     merchant,
     windows: [window],
-    currencies: null,
     runId,
     zoneGate,
     ...(deps.observer && { trace: deps.observer.trace, onSplit: deps.observer.onSplit }),

@@ -49,7 +49,7 @@ export async function syncStage(work: MerchantWork, outcome: MerchantOutcome): P
     if (beforeProof !== null) {
       // Later nightly runs begin after the first proven day and would never return to these days. So they are recorded as
       // a requested range, as if somebody had asked for them by date.
-      const asked = { merchants: [merchantNo], currencies: request.currencies, ...beforeProof };
+      const asked = { merchants: [merchantNo], ...beforeProof };
       await recordRequestedRanges(deps.db, { ...asked, runId: work.runId, now: deps.now() });
     }
     const options = syncOptionsOf(work);
@@ -107,10 +107,9 @@ function windowPlanner({ now, settleDelayMs, zone }: ActiveRun['deps']) {
     asked.flatMap(({ from, to }) => planWindows({ fromDay: from, toDay: to, zone, latestMs }));
 }
 
-const syncOptionsOf = ({ request, deps, lease, runId, zoneGate, merchant }: MerchantWork) => ({
+const syncOptionsOf = ({ deps, lease, runId, zoneGate, merchant }: MerchantWork) => ({
   ...{ reader: deps.reader, db: deps.db, lease, merchant, zone: deps.zone, zoneGate, runId },
   ...{ settleDelayMs: deps.settleDelayMs, now: deps.now, signal: deps.signal },
-  currencies: request.currencies,
   ...(deps.observer && { trace: deps.observer.trace, onSplit: deps.observer.onSplit }),
 });
 

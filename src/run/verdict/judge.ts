@@ -231,9 +231,8 @@ function reasonsOfOpenItems(
   ];
 }
 
-/** `2026-01-01 to 2026-02-28`, with the currency if only one was asked for. */
-export const rangeName = ({ from, to, currency }: Pick<OpenRange, 'from' | 'to' | 'currency'>): string =>
-  `${from} to ${to}${currency === null ? '' : ` of ${currency}`}`;
+/** `2026-01-01 to 2026-02-28`. */
+export const rangeName = ({ from, to }: Pick<OpenRange, 'from' | 'to'>): string => `${from} to ${to}`;
 
 const DAYS_NAMED_MAX = 3;
 

@@ -155,6 +155,13 @@ export interface AccountDay {
   version: Generated<number>;
 }
 
+export interface AccountDoubt {
+  begin_ms: number | null;
+  currency: string | null;
+  end_ms: number | null;
+  merchant_no: string | null;
+}
+
 export interface AccountName {
   /**
    * Currency code of the account; empty for the merchant itself.
@@ -569,9 +576,9 @@ export interface BookDay {
    */
   ledger_total: Generated<string>;
   /**
-   * The fingerprint in day_entries of the ledger's entries that were matched last. Null where none were.
+   * The changes of the day's certificate when its entries were matched last. Null where none were.
    */
-  matched_fingerprint: string | null;
+  matched_changes: number | null;
   /**
    * A hash of the rules by which the day was matched last. Null where it never was.
    */
@@ -884,19 +891,63 @@ export interface BookUnreadable {
   reason: string;
 }
 
-export interface CertifiedSpan {
+export interface Certificate {
   /**
-   * The currency that was read; '' where every currency was.
+   * First ms of the day that was read, since 1970.
    */
-  currency: string;
+  begin_ms: number | null;
+  /**
+   * False where entries or the certificate changed and figures are still to be made.
+   */
+  chained: Generated<boolean>;
+  /**
+   * How often entries of the day were stored, changed or marked as vanished: who remembers the number sees whether they changed since.
+   */
+  changes: Generated<number>;
+  /**
+   * False where entries changed and are still to be compared with those of other merchants.
+   */
+  compared: Generated<boolean>;
+  /**
+   * The business day: a calendar day in the platform's zone.
+   */
+  day: string;
+  /**
+   * How many distinct entries came.
+   */
+  entries: number | null;
   /**
    * The platform's number of the merchant.
    */
   merchant_no: string;
   /**
-   * The certified spans of time, in ms since 1970.
+   * Why the last reading could not be certified. Null where it is certified.
    */
-  spans: string;
+  problem: string | null;
+  /**
+   * When a reading had these figures first. Null: entries of the day are stored, and the day itself was never read.
+   */
+  read_at: Date | null;
+  /**
+   * How many calls the reading took.
+   */
+  requests: number | null;
+  /**
+   * The run of that reading. Null where none is on record.
+   */
+  run_id: number | null;
+  /**
+   * Last ms of the day that was read, included. Before the day's last one where the day was not over.
+   */
+  through_ms: number | null;
+  /**
+   * How many records the platform said it has there. Where certified: entries + unreadable.
+   */
+  total: number | null;
+  /**
+   * How many records came that could not be read as entries.
+   */
+  unreadable: number | null;
 }
 
 export interface ChangedDay {
@@ -1054,11 +1105,7 @@ export interface DaybookAccountDays {
 
 export interface DaybookCoverage {
   /**
-   * The currency that was read. Null where every currency was.
-   */
-  currency: string | null;
-  /**
-   * When the newest certificate was made for this merchant and currency.
+   * When the newest certificate of this merchant was made.
    */
   last_proven_at: Date | null;
   /**
@@ -1217,41 +1264,6 @@ export interface DaybookStatements {
   verdict: string | null;
 }
 
-export interface DayEntries {
-  /**
-   * The fingerprint of the entries that were compared with those of other merchants; null before the first time.
-   */
-  compared_fingerprint: string | null;
-  /**
-   * Currency code of the account.
-   */
-  currency: string;
-  /**
-   * The business day.
-   */
-  day: string;
-  /**
-   * The fingerprint of the entries that the figures were made of; null where they are to be made, whatever the entries are.
-   */
-  figured_fingerprint: string | null;
-  /**
-   * The sum of a hash of each entry that has not vanished, whatever their order; 0 without entries.
-   */
-  fingerprint: Generated<string>;
-  /**
-   * The two differ. A column of its own has statistics, so that the planner knows how rare it is.
-   */
-  is_changed: Generated<boolean>;
-  /**
-   * It differs from the fingerprint: the next run compares the day.
-   */
-  is_uncompared: Generated<boolean>;
-  /**
-   * The platform's number of the merchant.
-   */
-  merchant_no: string;
-}
-
 export interface Event {
   /**
    * When it was found; of a revision, when it was published.
@@ -1292,6 +1304,33 @@ export interface FingerprintKey {
    * What is fingerprinted with it.
    */
   name: string;
+}
+
+export interface ForeignAccountDay {
+  /**
+   * First ms of the day that was read, since 1970.
+   */
+  begin_ms: number;
+  /**
+   * Currency code of the account.
+   */
+  currency: string;
+  /**
+   * The business day.
+   */
+  day: string;
+  /**
+   * Last ms of the day that was read, included.
+   */
+  end_ms: number;
+  /**
+   * The platform's number of the merchant.
+   */
+  merchant_no: string;
+  /**
+   * The run that was answered so. Null where none is on record.
+   */
+  run_id: number | null;
 }
 
 export interface Installation {
@@ -2186,66 +2225,11 @@ export interface StatementMail {
   try_at: Date;
 }
 
-export interface SyncWindow {
-  /**
-   * First ms of the span, since 1970.
-   */
-  begin_ms: number;
-  /**
-   * When the reading was certified. Null: it could not be, and problem says why.
-   */
-  certified_at: Date | null;
-  /**
-   * The currency that was read; '' where every currency was.
-   */
-  currency: Generated<string>;
-  /**
-   * How many distinct entries came.
-   */
-  distinct_count: number;
-  /**
-   * Last ms of the span, included.
-   */
-  end_ms: number;
-  /**
-   * The platform's number of the merchant.
-   */
-  merchant_no: string;
-  /**
-   * Why the last reading could not be certified. Null where it is certified.
-   */
-  problem: string | null;
-  /**
-   * Of a span of every currency that failed: currencies that were certified by themselves over all of it since.
-   */
-  proven_currencies: Generated<string[]>;
-  /**
-   * How many records came that could not be read as entries.
-   */
-  quarantined_count: Generated<number>;
-  /**
-   * How many calls the reading took.
-   */
-  requests: number;
-  /**
-   * The run that read it. Null where none is on record.
-   */
-  run_id: number | null;
-  /**
-   * How many records the platform said it has there. Where certified: distinct_count + quarantined_count.
-   */
-  total: number;
-}
-
 export interface Task {
   /**
    * How often it has failed so far.
    */
   attempts: Generated<number>;
-  /**
-   * Of a range: the currency that was asked for. '' where every currency is read.
-   */
-  currency: Generated<string>;
   /**
    * How it ended for this merchant alone. Null while it waits, and if it was given up.
    */
@@ -2319,6 +2303,7 @@ export interface Task {
 export interface DB {
   absent_entry: AbsentEntry;
   account_day: AccountDay;
+  account_doubt: AccountDoubt;
   account_name: AccountName;
   alert: Alert;
   alert_condition: AlertCondition;
@@ -2334,16 +2319,16 @@ export interface DB {
   book_match: BookMatch;
   book_match_entry: BookMatchEntry;
   book_unreadable: BookUnreadable;
-  certified_span: CertifiedSpan;
+  certificate: Certificate;
   changed_day: ChangedDay;
   continuity_break: ContinuityBreak;
-  day_entries: DayEntries;
   daybook_account_days: DaybookAccountDays;
   daybook_coverage: DaybookCoverage;
   daybook_open_breaks: DaybookOpenBreaks;
   daybook_statements: DaybookStatements;
   event: Event;
   fingerprint_key: FingerprintKey;
+  foreign_account_day: ForeignAccountDay;
   installation: Installation;
   lateness_count: LatenessCount;
   lease: Lease;
@@ -2364,6 +2349,5 @@ export interface DB {
   silent_account: SilentAccount;
   statement: Statement;
   statement_mail: StatementMail;
-  sync_window: SyncWindow;
   task: Task;
 }

@@ -1,19 +1,11 @@
 /** Reads what is published and proven of a merchant's days, a plain query for each part, and the entries of small days. */
 import { sql } from 'kysely';
-import { IS_SILENT } from '../silent-accounts.ts';
 import { dayWindow } from '../../ledger/business-day.ts';
 import type { BusinessDay, Window, LedgerEntry } from '../../ledger/entry.ts';
-import { EVERY_CURRENCY } from '../account-filter.ts';
-import { provenSpans, type ReadSpan, type Span } from '../certificates.ts';
+import { provenAmong, type CertificateRow } from '../certificates.ts';
 import { arrayLiteral, type Db, rowsOf } from '../engine/database.ts';
 import { ENTRY } from '../entries.ts';
-import {
-  currenciesOf,
-  statementsOfDays,
-  type CertificateRow,
-  type StatementRow,
-  type SummaryRow,
-} from './statements.ts';
+import { currenciesOf, statementsOfDays, type StatementRow, type SummaryRow } from './statements.ts';
 import { filesOfDays, type ManifestRow, type StoredRow } from './stored-files.ts';
 
 export interface PastOfDay {
@@ -74,11 +66,12 @@ export async function pastOfDays(
   const last = (await lastInChain(db, merchantNo)) ?? null;
   const previous = byDay(await previousStatements(db, merchantNo, currencies, days));
   const later = byDay(await laterDays(db, merchantNo, currencies, days));
-  const readings = byDay(await readingsOf(db, merchantNo, windows));
-  const absent = byDay(await absentOf(db, merchantNo, windows));
+  const certificates = Map.groupBy(await completeDays(db, merchantNo, days), ({ day }) => day);
+  const doubts = byDay(await doubtsOf(db, merchantNo, windows));
   const unreadable = byDay(await unreadableOf(db, merchantNo, windows));
   const pastOf = (day: BusinessDay): PastOfDay => {
-    const read = readings.get(day) ?? [];
+    const own = certificates.get(day) ?? [];
+    const complete = own.map((one) => ({ beginMs: one.begin_ms, endMs: one.through_ms }));
     const count = (rows: readonly UnreadableCount[] | undefined, currency: string): number =>
       (rows ?? [])
         .filter((one) => one.currency === null || one.currency === currency)
@@ -91,14 +84,8 @@ export async function pastOfDays(
       lastInChain: last,
       previous: new Map((previous.get(day) ?? []).map((statement) => [statement.currency, statement])),
       later: new Map((later.get(day) ?? []).map((one) => [one.currency, one.day])),
-      certificates: read.filter(({ certified_at }) => (certified_at as Date | null) !== null),
-      proven: (currency) =>
-        provenSpans(
-          read.filter((reading) => [EVERY_CURRENCY, currency].includes(reading.currency)),
-          (absent.get(day) ?? []).filter((one) => one.currency === currency),
-          windows.get(day)!,
-          currency,
-        ),
+      certificates: own,
+      proven: (currency) => provenAmong(complete, doubts.get(day) ?? [], windows.get(day)!, currency),
       unreadable: (currency) => count(unreadable.get(day), currency),
       unreadableOpen: (currency) =>
         count(
@@ -163,21 +150,23 @@ const windowsAsked = (windows: Windows) => sql`unnest(
   ${arrayLiteral([...windows.values()].map(({ endMs }) => endMs))}::bigint[]
 ) AS asked (of_day, day_begin, day_end)`;
 
-const readingsOf = (db: Db, merchantNo: string, windows: Windows) => rowsOf(db)<
-  Of<ReadSpan & CertificateRow>
->`
-  SELECT asked.of_day, own.* FROM ${windowsAsked(windows)} JOIN sync_window AS own
-    ON own.merchant_no = ${merchantNo} AND own.begin_ms <= day_end AND own.end_ms >= day_begin
-  ORDER BY own.begin_ms, own.end_ms, own.currency`;
+const completeDays = (db: Db, merchantNo: string, days: readonly BusinessDay[]) =>
+  db
+    .selectFrom('certificate')
+    .select(['day', 'begin_ms', 'through_ms', 'total', 'entries', 'unreadable', 'read_at'])
+    .where('merchant_no', '=', merchantNo)
+    .where(sql<boolean>`day = ANY (${arrayLiteral(days)}::date[])`)
+    .where('read_at', 'is not', null)
+    .where('problem', 'is', null)
+    .$narrowType<CertificateRow>()
+    .execute();
 
-const absentOf = (db: Db, merchantNo: string, windows: Windows) => rowsOf(db)<
-  Of<Span & { readonly currency: string }>
+const doubtsOf = (db: Db, merchantNo: string, windows: Windows) => rowsOf(db)<
+  Of<Window & { readonly currency: string }>
 >`
-  SELECT DISTINCT asked.of_day, open.* FROM ${windowsAsked(windows)} JOIN (
-    SELECT currency, begin_ms, end_ms FROM absent_entry WHERE merchant_no = ${merchantNo}
-    UNION ALL
-    SELECT currency, begin_ms, end_ms FROM silent_account WHERE merchant_no = ${merchantNo} AND ${IS_SILENT}
-  ) AS open ON open.begin_ms <= day_end AND open.end_ms >= day_begin`;
+  SELECT DISTINCT asked.of_day, own.currency, own.begin_ms AS "beginMs", own.end_ms AS "endMs"
+  FROM ${windowsAsked(windows)} JOIN account_doubt AS own
+    ON own.merchant_no = ${merchantNo} AND own.begin_ms <= day_end AND own.end_ms >= day_begin`;
 
 const unreadableOf = (db: Db, merchantNo: string, windows: Windows) => rowsOf(db)<Of<UnreadableCount>>`
   SELECT asked.of_day, own.currency, own.occurrences AS count, own.acknowledged_at IS NULL AS "isOpen"

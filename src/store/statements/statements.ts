@@ -1,11 +1,11 @@
 /** Stores published statements, and says which revision is current and which certificates cover each day. */
 import { sql, type RawBuilder, type Selectable } from 'kysely';
 import { EVERY_ACCOUNT, type AccountFilter } from '../../ledger/account-filter.ts';
-import type { Account, BusinessDay, Window } from '../../ledger/entry.ts';
-import { ofCurrencies, ofMerchants, sayingOf } from '../account-filter.ts';
+import type { Account, BusinessDay } from '../../ledger/entry.ts';
+import { ofCurrencies, ofMerchants } from '../account-filter.ts';
 import { ofDays, type DayFilter, type FigureColumns } from '../account-days.ts';
 import { type Db, rowsOf, type ValueOrSql } from '../engine/database.ts';
-import type { Statement, SyncWindow } from '../engine/schema.ts';
+import type { Statement } from '../engine/schema.ts';
 
 export type StatementRow = Selectable<Statement>;
 
@@ -17,19 +17,6 @@ export interface SummaryRow extends Pick<
   /** Its text where it names resolved breaks, as it could not be made again. */
   readonly content: string | null;
 }
-
-const CERTIFICATE_COLUMNS = [
-  'begin_ms',
-  'end_ms',
-  'currency',
-  'total',
-  'distinct_count',
-  'quarantined_count',
-] as const;
-
-export type CertificateRow = Pick<Selectable<SyncWindow>, (typeof CERTIFICATE_COLUMNS)[number]> & {
-  readonly certified_at: Date;
-};
 
 /** The currencies that the merchant has statements in, as a recursive query of that name. One jump along the primary key finds each. */
 export const publishedAccounts = (
@@ -184,40 +171,6 @@ export const listStatements = (
 export const summariesOfDay = (db: Db, merchantNo: string, day: BusinessDay) => rowsOf(db)<SummaryRow>`
     SELECT merchant_no, day, revision, sha256, object_key, published_at, content FROM artifact
     WHERE merchant_no = ${merchantNo} AND day = ${day} AND kind = 'summary' ORDER BY revision`;
-
-export const certificatesOf = (
-  db: Db,
-  merchantNo: string,
-  window: Window,
-  currency: string | null = null,
-): Promise<CertificateRow[]> => certificates(db, merchantNo, window, currency).execute();
-
-/** The first of them, and how many there are: a day of very many entries is read in hundreds of parts. */
-export async function firstCertificates(
-  db: Db,
-  { merchantNo, currency }: Account,
-  window: Window,
-  limit: number,
-): Promise<{ readonly certificates: readonly CertificateRow[]; readonly inAll: number }> {
-  const rows = await certificates(db, merchantNo, window, currency)
-    .select(sql<number>`count(*) OVER ()`.as('in_all'))
-    .limit(limit)
-    .execute();
-  return { certificates: rows, inAll: rows[0]?.in_all ?? 0 };
-}
-
-const certificates = (db: Db, merchantNo: string, window: Window, currency: string | null) =>
-  db
-    .selectFrom('sync_window')
-    .select([...CERTIFICATE_COLUMNS, sql<Date>`certified_at`.as('certified_at')])
-    .where('merchant_no', '=', merchantNo)
-    .where('begin_ms', '<=', window.endMs)
-    .where('end_ms', '>=', window.beginMs)
-    .where('certified_at', 'is not', null)
-    .where(sayingOf(currency))
-    .orderBy('begin_ms')
-    .orderBy('end_ms')
-    .orderBy('currency');
 
 /** A file without rows is the same whatever the balance, so amounts are compared as well. */
 const CONTENT = [

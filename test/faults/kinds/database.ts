@@ -15,7 +15,7 @@ const end = ({ drawn }: Scene): 'cut' | 'reset' => (drawn.pick < 0.5 ? 'cut' : '
 
 const SLOW_MS_MAX = 15;
 const STATEMENT_MS_MAX = 25;
-const TABLES = ['ledger_entry', 'sync_window', 'account_day', 'statement', 'lease', 'run'] as const;
+const TABLES = ['ledger_entry', 'certificate', 'account_day', 'statement', 'lease', 'run'] as const;
 
 /** Sends a statement to the server without the proxy, as its operator would. */
 async function operator(scene: Scene, statement: ReturnType<typeof sql>): Promise<void> {

@@ -1,4 +1,5 @@
 /** A night of few new entries costs as much as the days around them, whatever else the tables hold. */
+import { noteDays } from '../../support/note-days.ts';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { matchBooks, type MatchReport } from '../../../src/plugins/books/match.ts';
@@ -29,6 +30,7 @@ async function fill(
     FROM generate_series(0, ${days * ofDay}::int - 1) AS n, LATERAL (SELECT timestamp '2026-03-01' + make_interval(days => n / ${ofDay}::int) AS at) AS t`.execute(
     db,
   );
+  await noteDays(db, merchantNo);
   if (start === null)
     await sql`
       INSERT INTO book_entry (merchant_no, book, number, currency, day, amount, reference_keys, reference, type, note, import_id)

@@ -54,9 +54,7 @@ async function fromNothing(): Promise<State> {
         WHERE match_id IN (SELECT id FROM book_match WHERE audit_event_id IS NULL)`.execute(trx);
       await sql`DELETE FROM book_match WHERE audit_event_id IS NULL`.execute(trx);
       await sql`DELETE FROM book_match_entry WHERE match_id IS NULL`.execute(trx);
-      await sql`UPDATE book_day SET matched_fingerprint = NULL, ledger_open = 7, is_changed = true`.execute(
-        trx,
-      );
+      await sql`UPDATE book_day SET matched_changes = NULL, ledger_open = 7, is_changed = true`.execute(trx);
       await matchIn(trx, { ...request, full: true });
       state = await stateOf(trx);
       throw undo;
@@ -95,7 +93,7 @@ async function step({ below, of, next }: Random): Promise<void> {
   const kind = below(9);
   if (kind === 0) return writeLedger(db, [entry(), entry()]);
   if (kind === 1) return writeBook(db, [entry(), entry()]);
-  if (kind === 2) return void (await vanish(db, number(), of([NOW, NOW, null])));
+  if (kind === 2) return vanish(db, number(), of([NOW, NOW, null]));
   if (kind === 3) return withdraw(db, number());
   if (kind === 4) return merged(of, near, below);
   if (kind === 5 && next() < 0.5) return match(below, number);

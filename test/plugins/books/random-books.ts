@@ -1,4 +1,5 @@
 /** Random histories of a merchant's ledger and own books, written into the tables as reading and importing leave them. */
+import { daysOfNumber, noteDays } from '../../support/note-days.ts';
 import { sql } from 'kysely';
 import type { MatchRules } from '../../../src/ledger/own-books.ts';
 import { rowsOf, type Db } from '../../../src/store/engine/database.ts';
@@ -29,6 +30,8 @@ export async function writeLedger(
   for (const { number, day, time = '12:00:00', amount, currency = 'CNY' } of entries) {
     const [credit, debit] = amount.startsWith('-') ? [null, amount.slice(1)] : [amount, null];
     const at = `${dayOf(day)} ${time}`;
+    const before = (await daysOfNumber(db, number)).filter((one) => one.merchantNo === merchantNo);
+    await noteDays(db, merchantNo, [dayOf(day), ...before.map((one) => one.day)]);
     await sql`
       INSERT INTO ledger_entry AS known (merchant_no, batch_no, currency, transaction_type, credit, debit, balance, booked_at, booked_ms,
         first_seen_at)
@@ -41,8 +44,10 @@ export async function writeLedger(
   }
 }
 
-export const vanish = (db: Db, number: string, vanishedAt: Date | null = NOW) =>
-  sql`UPDATE ledger_entry SET vanished_at = ${vanishedAt} WHERE batch_no = ${number}`.execute(db);
+export async function vanish(db: Db, number: string, vanishedAt: Date | null = NOW): Promise<void> {
+  for (const { merchantNo, day } of await daysOfNumber(db, number)) await noteDays(db, merchantNo, [day]);
+  await sql`UPDATE ledger_entry SET vanished_at = ${vanishedAt} WHERE batch_no = ${number}`.execute(db);
+}
 
 /** The first day of the book from now on, as the latest import says. */
 export const startOn = async (db: Db, day: number | null, merchantNo = MERCHANT_NO): Promise<void> => {

@@ -8,7 +8,8 @@ import type { Adjustment } from '../../../months/closes.ts';
 import type { BreaksFound } from '../stored.ts';
 import type { RepeatRow } from '../../../store/repeats.ts';
 import type { UnreadableWithin } from '../../../store/quarantine.ts';
-import type { CertificateRow, StatementRow } from '../../../store/statements/statements.ts';
+import type { CertificateRow } from '../../../store/certificates.ts';
+import type { StatementRow } from '../../../store/statements/statements.ts';
 import { addressWith, dayAddress, dayDownloadAddress, monthAddress, unreadableAddress } from './addresses.ts';
 import { chart, type BalanceDrawn } from './chart.ts';
 import { adjustmentLink } from './close.ts';
@@ -51,7 +52,6 @@ interface DayShown {
   readonly unreadable: readonly UnreadableWithin[];
   /** By time; of all, the first ones. */
   readonly certificates: readonly CertificateRow[];
-  readonly certificatesInAll: number;
   /** What was last asked for again of this day. */
   readonly lastRepeat: RepeatRow | undefined;
 }
@@ -183,7 +183,7 @@ const repeatSection = (view: View, { account: { merchantNo }, day, mark, lastRep
         ${workForm(view, { kinds: ['read', 'publish'], merchantNo, from: day, to: day, last: lastRepeat })}`,
   );
 
-function certificatesSection(view: View, { certificates, certificatesInAll }: DayShown): Html {
+function certificatesSection(view: View, { certificates }: DayShown): Html {
   const { texts, format } = view;
   const { day } = texts;
   if (certificates.length === 0)
@@ -192,17 +192,16 @@ function certificatesSection(view: View, { certificates, certificatesInAll }: Da
   const at = (ms: number): Part => format.shown.instant(new Date(ms));
   return html`<h2 id="certificates">${day.certificates}</h2>
     <details>
-      <summary>${day.certificatesCount(certificatesInAll)}</summary>
+      <summary>${day.certificatesCount(certificates.length)}</summary>
       <p class="soft">${day.certificatesOf}</p>
       ${table({ by: 'certificates' }, certificates, [
         [day.spanFrom, (one) => at(one.begin_ms), 'line'],
-        [day.spanTo, (one) => at(one.end_ms), 'line'],
+        [day.spanTo, (one) => at(one.through_ms), 'line'],
         [day.total, (one) => format.count(one.total), 'number'],
-        [day.distinct, (one) => format.count(one.distinct_count), 'number'],
-        [day.quarantined, (one) => format.count(one.quarantined_count), 'number'],
-        [day.certified, (one) => format.shown.instant(one.certified_at), 'line'],
+        [day.distinct, (one) => format.count(one.entries), 'number'],
+        [day.quarantined, (one) => format.count(one.unreadable), 'number'],
+        [day.certified, (one) => format.shown.instant(one.read_at), 'line'],
       ])}
-      ${when(certificatesInAll > certificates.length, () => html`<p>${day.certificatesMore(format.count(certificatesInAll - certificates.length))}</p>`)}
     </details>`;
 }
 

@@ -23,11 +23,8 @@ import {
 import type { AccountFacts } from '../../../store/day-facts.ts';
 import { lastRepeatOf } from '../../../store/repeats.ts';
 import { unreadableWithin, type UnreadableWithin } from '../../../store/quarantine.ts';
-import {
-  firstCertificates,
-  statementsOfDay,
-  type StatementRow,
-} from '../../../store/statements/statements.ts';
+import { certificatesOf } from '../../../store/certificates.ts';
+import { statementsOfDay, type StatementRow } from '../../../store/statements/statements.ts';
 import {
   merchantIn,
   type Asked,
@@ -47,7 +44,6 @@ import type { ComparisonShown } from '../html/revisions.ts';
 const BREAKS_MAX = 50;
 /** Of all accounts of the merchant; few of them are shown. */
 const UNREADABLE_MAX = 500;
-const CERTIFICATES_SHOWN_MAX = 20;
 const CURRENCY = /^[A-Za-z0-9]{1,16}$/;
 
 export const showDay: MakePage = async (context, asked) => {
@@ -61,7 +57,7 @@ export const showDay: MakePage = async (context, asked) => {
     markedDays(context, asked, [account], { from: day, to: day }),
     listAccountDays(db, one),
     statementsOfDay(db, account.merchantNo, day),
-    firstCertificates(db, account, here.window, CERTIFICATES_SHOWN_MAX),
+    certificatesOf(db, account.merchantNo, here.window),
     breaksOfDay(db, here, day, BREAKS_MAX),
   ]);
   const { facts, days, closed } = marked[0]!;
@@ -87,8 +83,7 @@ export const showDay: MakePage = async (context, asked) => {
     },
     before: facts.firstDay !== null && day <= facts.firstDay ? null : dayBefore(day, zone),
     after: hasDay(addDays(day, 1), zone) ? addDays(day, 1) : addDays(day, 2),
-    certificates: certified.certificates,
-    certificatesInAll: certified.inAll,
+    certificates: certified,
     lastRepeat: await lastRepeatOf(db, { merchantNo: account.merchantNo, day }),
   });
 };

@@ -1,4 +1,5 @@
 /** Writes a small book and its ledger into the tables, and reads the matches that were made of them. */
+import { noteDays } from '../../../support/note-days.ts';
 import { sql } from 'kysely';
 import { recordAuditEvent } from '../../../../src/store/audit.ts';
 import { arrayLiteral, rowOf, rowsOf, type Db } from '../../../../src/store/engine/database.ts';
@@ -27,6 +28,7 @@ export async function storePieces(db: Db, merchantNo: string, pieces: readonly P
     FROM unnest(${column(ledger, ({ number }) => number)}::text[], ${column(ledger, ({ currency }) => currency)}::text[],
       ${column(ledger, ({ units }) => units)}::numeric[], ${column(ledger, timeText)}::timestamp[])
       AS sent (number, currency, units, at)`.execute(db);
+  await noteDays(db, merchantNo);
   const event = await recordAuditEvent(db, { by: 'Ada', command: 'books import', subject: 'test' }, NOW);
   const { id } = await rowOf(db)<{ id: number }>`
     INSERT INTO book_import (merchant_no, book, source, content_sha256, audit_event_id, rows_read, added, changed, returned, withdrawn, unreadable)

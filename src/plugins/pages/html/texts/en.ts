@@ -367,7 +367,6 @@ export const EN = {
     certificatesOf:
       'Complete readings of this day: every page of the platform’s reply stated the same number of entries for the entire span, and the number of different entries received (readable ones plus those in quarantine) equals it.',
     noCertificate: 'No complete reading of this day.',
-    certificatesMore: (more: string) => `And ${more} more.`,
     certified: 'Certified',
     spanFrom: 'From',
     spanTo: 'To',
