@@ -33,10 +33,6 @@ export const ofCurrencies = (currencies: Chosen, table?: string): RawBuilder<boo
 export const ofCurrency = (currency: string | null): RawBuilder<boolean> =>
   ofCurrencies(currency === null ? null : [currency]);
 
-/** Rows that say something of a currency: its own, and those that stand for every one. Null for all rows. */
-export const sayingOf = (currency: string | null): RawBuilder<boolean> =>
-  ofCurrencies(currency === null ? null : [EVERY_CURRENCY, currency]);
-
 /** Rows whose `merchant_no` and `currency` are those of an account that passes. */
 export const ofAccounts = ({ merchants, currencies }: AccountFilter, table?: string): RawBuilder<boolean> =>
   sql`(${ofMerchants(merchants, table)} AND ${ofCurrencies(currencies, table)})`;

@@ -36,10 +36,12 @@ export async function countLate(
         ${column(({ batchNo }) => batchNo)}::text[], ${column(({ bookedMs }) => bookedMs)}::bigint[],
         ${column(({ bookedAt }) => bookedAt)}::timestamp[]
       ) AS fresh (batch_no, booked_ms, booked_at)
-      JOIN certificate c ON c.merchant_no = ${merchantNo} AND c.day = fresh.booked_at::date
-        AND c.problem IS NULL AND fresh.booked_ms BETWEEN c.begin_ms AND c.through_ms
+      CROSS JOIN LATERAL (
+        SELECT * FROM certificate WHERE merchant_no = ${merchantNo} AND day = fresh.booked_at::date OFFSET 0
+      ) AS c
+      WHERE c.problem IS NULL AND fresh.booked_ms BETWEEN c.begin_ms AND c.through_ms
         AND c.run_id IS DISTINCT FROM ${runId}::bigint
-      WHERE NOT EXISTS (
+        AND NOT EXISTS (
         SELECT FROM quarantined_entry q
         WHERE q.merchant_no = ${merchantNo}
           AND (q.batch_no = fresh.batch_no OR (q.batch_no IS NULL AND q.span @> fresh.booked_ms))

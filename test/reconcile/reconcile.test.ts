@@ -472,8 +472,8 @@ test('a long account needs several transactions, and all days stay on the list u
   );
   await expect(reconciled(stopping)).rejects.toThrow('stopped');
   expect((await sql`SELECT day FROM changed_day ORDER BY day`.execute(database.db)).rows).toEqual([
+    { day: '2026-03-01' },
     { day: '2026-03-02' },
-    { day: '2026-03-03' },
     { day: '2026-03-04' },
     { day: '2026-03-05' },
   ]);

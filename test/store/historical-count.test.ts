@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { addDays, dayWindow } from '../../src/ledger/business-day.ts';
+import { noteChained } from '../../src/store/certificates.ts';
 import { saveChained } from '../../src/store/chaining.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { acquireLease } from '../../src/store/engine/lease.ts';
@@ -64,6 +65,7 @@ async function openHistory() {
       );
       for (const currency of ['USD', 'EUR'])
         await saveChained(trx, { merchantNo: MERCHANT, currency }, { figures: [], done: [day] });
+      await noteChained(trx, MERCHANT, [day]);
     });
   const look = (from: string, to: string) =>
     writeTransaction(db, lease, (trx) => {

@@ -95,10 +95,7 @@ it('a statement that the database refuses is not retried', async () => {
   let tries = 0;
   const attempt = writeTransaction(database.db, lease, (trx) => {
     tries += 1;
-    return trx
-      .insertInto('changed_day')
-      .values({ merchant_no: 'M', currency: 'USD', day: '2026-02-30' })
-      .execute();
+    return trx.insertInto('certificate').values({ merchant_no: 'M', day: '2026-02-30' }).execute();
   });
   await expect(attempt).rejects.toThrow(/date/);
   expect(tries).toBe(1);

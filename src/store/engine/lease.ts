@@ -159,9 +159,6 @@ export async function assertLease(trx: Trx, lease: Lease): Promise<string> {
   return rows[0].xid;
 }
 
-/** Stands in a statement of a transaction that has asserted the one lease. */
-export const HELD_ALREADY: RawBuilder<unknown> = sql`(SELECT 1 AS nth)`;
-
 interface LeasesTaken {
   readonly taken: readonly Lease[];
   /** Why the others could not be taken, by the lease's name. */

@@ -1,8 +1,7 @@
 /** Every write of a run goes through here: under the lease, and exactly once even if the connection is cut. */
-import { assertLease, HELD_ALREADY, type Lease } from './lease.ts';
+import { assertLease, type Lease } from './lease.ts';
 import { isLostOrRolledBack, retry } from './retry.ts';
 import { type Db, type Trx, rowOf } from './database.ts';
-import type { RawBuilder } from 'kysely';
 
 /**
  * Runs `work` in one transaction that holds the lease, and commits it. If the connection is cut, the transaction is
@@ -37,12 +36,4 @@ async function wasCommitted(db: Db, xid: string): Promise<boolean> {
   // The server has not noticed yet that the connection is cut: this is asked again after a pause.
   if (status === 'in progress') throw Object.assign(new Error(`transaction ${xid} hangs`), { code: '08006' });
   return status === 'committed';
-}
-
-/** Returns a function that writes what one merchant asks, in a transaction of its own. */
-export function sharedWrite<Ask, Result>(
-  send: (db: Trx, asks: readonly Ask[], held: RawBuilder<unknown>) => Promise<readonly (Result | null)[]>,
-): (db: Db, lease: Lease, ask: Ask) => Promise<Result> {
-  return (db, lease, ask) =>
-    writeTransaction(db, lease, async (trx) => (await send(trx, [ask], HELD_ALREADY))[0]!);
 }
