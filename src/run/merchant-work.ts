@@ -12,7 +12,7 @@ import { syncStage } from './stages/sync-stage.ts';
 import type { MerchantOutcome } from './report.ts';
 import { dayOf } from '../ledger/business-day.ts';
 import type { MerchantAccess } from '../platform/ledger-reader.ts';
-import { createJoining, knownAhead } from './known-ahead.ts';
+import { createJoining, knownAhead, type KnownAhead } from './known-ahead.ts';
 import type { HeldLeases } from './leases.ts';
 import type { MerchantDays } from './range.ts';
 import { sideBySide, tellingStore } from './side-by-side.ts';
@@ -131,6 +131,7 @@ export async function workOnAll(
   let merchantsDone = 0;
   deps.onProgress({ stage: 'merchants', merchantsDone, merchants });
   const putOff: MerchantAccess[] = [];
+  const knownBefore = new Map<string, KnownAhead>();
   const { signal, waits, merchantsAtOnce: atOnce = MERCHANTS_AT_ONCE } = deps;
   const atWork = { atOnce, signal, waits, nameOf: ({ merchantNo }: MerchantAccess) => merchantNo };
   const doAll = (some: readonly MerchantAccess[], how: Pick<MerchantWorkOptions, 'stages' | 'comparing'>) =>
@@ -140,7 +141,11 @@ export async function workOnAll(
       outcomes.set(merchantNo, outcome);
       const lease = held.leaseOf(merchantNo);
       const ownSignal = AbortSignal.any([runSignal, held.lossOf(merchantNo)]);
-      const known = await knownAhead(deps.db, merchantNo, dayOf(deps.now().getTime(), deps.zone));
+      // One that is put off keeps what was known before it was read.
+      const known =
+        knownBefore.get(merchantNo) ??
+        (await knownAhead(deps.db, merchantNo, dayOf(deps.now().getTime(), deps.zone)));
+      knownBefore.set(merchantNo, known);
       const facts = { days: ranges.get(merchantNo)!, known };
       const own = { merchant, merchantNo, ...facts, lease, join };
       const { objects, onWaiting } = deps;

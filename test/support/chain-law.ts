@@ -3,7 +3,7 @@
  * days whose figures were made of the stored entries and open on what is known of the time before them.
  */
 import { sql, type Kysely } from 'kysely';
-import { addDays, dayWindow } from '../../src/ledger/business-day.ts';
+import { addDays, dayBefore, dayWindow } from '../../src/ledger/business-day.ts';
 import { daysOutOfDate } from '../../src/reconcile/up-to-date.ts';
 import { chainFacts } from '../../src/store/chain-facts.ts';
 import { accountsOf } from '../../src/ledger/account-filter.ts';
@@ -98,9 +98,9 @@ async function toChainByLaw({ db, merchantNo, zone }: ChainLawAsked): Promise<Ma
   return found;
 }
 
-/** Whether a day with figures does not open on what the day with figures before it leaves. */
+/** Whether a day with figures does not open on what the day with figures before it leaves. A chain goes on over complete days alone. */
 function opensWrongly(
-  { restarted, opening, first_ms }: Day,
+  { day, restarted, opening }: Day,
   before: Day | undefined,
   isCertified: (span: Span) => boolean,
   zone: string,
@@ -108,12 +108,8 @@ function opensWrongly(
   if (before === undefined) return false;
   const isSame = Number(opening) === Number(before.closing);
   if (restarted !== true) return !isSame;
-  const { last_booked_ms: lastMs } = before;
-  if (lastMs !== null)
-    return first_ms === null || first_ms <= lastMs || isCertified({ beginMs: lastMs, endMs: first_ms });
-  return (
-    first_ms !== null &&
-    !isSame &&
-    isCertified({ beginMs: dayWindow(before.day, zone).beginMs, endMs: first_ms })
-  );
+  const isJoined =
+    before.day === dayBefore(day, zone) &&
+    [before.day, day].every((one) => isCertified(dayWindow(one, zone)));
+  return isJoined && (before.last_booked_ms !== null || !isSame);
 }

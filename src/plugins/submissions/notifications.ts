@@ -493,9 +493,9 @@ export const listNotifications = (
 
 /** What a person reads of a result that was not applied, next to the application or registration that it was pushed for. */
 export const notAppliedText = ({ number, outcome, reason }: NotificationRow): string =>
-  `a result was pushed and not applied (notification ${number}, ${outcome!}: ${reason ?? ''}): \`daybook notifications show ` +
-  `${number} --reveal\` prints it, \`daybook notifications apply ${number}\` applies it, \`daybook notifications resolve ` +
-  `${number} --note TEXT\` closes it`;
+  `a result was pushed and not applied (notification ${number}, ${outcome!}: ${reason ?? ''}): ` +
+  `\`daybook notifications show ${number} --reveal\` prints it, \`daybook notifications apply ${number}\` applies it, ` +
+  `\`daybook notifications resolve ${number} --note TEXT\` closes it`;
 
 /** Results that were pushed for submissions of a kind, changed nothing, and wait for a person, newest first. */
 export const notAppliedOf = (db: Db, kind: NotificationKind): Promise<NotificationRow[]> =>
