@@ -218,11 +218,14 @@ const daysNear = ({ beginMs, endMs }: Window) => {
   return { from: dayOf(beginMs - DAY_MS), to: dayOf(endMs + DAY_MS) };
 };
 
-const readWithin = (db: Db, merchantNo: string, within: Window) => {
+const isOf = (merchants: readonly string[]) =>
+  sql<boolean>`merchant_no = ANY (${arrayLiteral(merchants)}::text[])`;
+
+const readWithin = (db: Db, merchants: readonly string[], within: Window) => {
   const { from, to } = daysNear(within);
   return db
     .selectFrom('certificate')
-    .where('merchant_no', '=', merchantNo)
+    .where(isOf(merchants))
     .where('day', '>=', from)
     .where('day', '<=', to)
     .where('read_at', 'is not', null)
@@ -233,23 +236,36 @@ const readWithin = (db: Db, merchantNo: string, within: Window) => {
 
 /** The days in a span that were certified when they were read last, whatever is in doubt of accounts. */
 export const completeWithin = (db: Db, merchantNo: string, within: Window): Promise<Window[]> =>
-  readWithin(db, merchantNo, within)
+  completeOf(db, [merchantNo], within);
+
+const completeOf = (
+  db: Db,
+  merchants: readonly string[],
+  within: Window,
+): Promise<(Window & { readonly merchantNo: string })[]> =>
+  readWithin(db, merchants, within)
     .where('problem', 'is', null)
     .select((eb) => [
+      'merchant_no as merchantNo',
       eb.ref('begin_ms').$notNull().as('beginMs'),
       eb.ref('through_ms').$notNull().as('endMs'),
     ])
     .execute();
 
-const doubtsWithin = (db: Db, merchantNo: string, within: Window): Promise<Doubt[]> =>
+const doubtsOf = (
+  db: Db,
+  merchants: readonly string[],
+  within: Window,
+): Promise<(Doubt & { readonly merchantNo: string })[]> =>
   db
     .selectFrom('account_doubt')
     .select((eb) => [
+      eb.ref('merchant_no').$notNull().as('merchantNo'),
       eb.ref('currency').$notNull().as('currency'),
       eb.ref('begin_ms').$notNull().as('beginMs'),
       eb.ref('end_ms').$notNull().as('endMs'),
     ])
-    .where('merchant_no', '=', merchantNo)
+    .where(isOf(merchants))
     .where('begin_ms', '<=', within.endMs)
     .where('end_ms', '>=', within.beginMs)
     .distinct()
@@ -282,39 +298,31 @@ export async function certifiedWindows(
   within: Window,
   currency: string | null = null,
 ): Promise<Window[]> {
-  const complete = await completeWithin(db, merchantNo, within);
-  const doubts = complete.length === 0 ? [] : await doubtsWithin(db, merchantNo, within);
-  return provenAmong(complete, doubts, within, currency);
+  const [certified] = await certifiedOfAccounts(db, [{ merchantNo, currency }], within);
+  return certified!;
 }
 
-/** The same for each merchant, in their order. */
-export async function certifiedOfEach(
-  db: Db,
-  merchants: readonly string[],
-  within: Window,
-): Promise<Window[][]> {
-  const proven: Window[][] = [];
-  for (const merchantNo of merchants) proven.push(await certifiedWindows(db, merchantNo, within));
-  return proven;
-}
+/** The same for each merchant, in their order: two statements for all of them. */
+export const certifiedOfEach = (db: Db, merchants: readonly string[], within: Window): Promise<Window[][]> =>
+  certifiedOfAccounts(
+    db,
+    merchants.map((merchantNo) => ({ merchantNo, currency: null })),
+    within,
+  );
 
 /** The same for each account, in their order. */
 export async function certifiedOfAccounts(
   db: Db,
-  accounts: readonly Account[],
+  accounts: readonly { readonly merchantNo: string; readonly currency: string | null }[],
   within: Window,
 ): Promise<Window[][]> {
-  const known = new Map<string, readonly [Window[], Doubt[]]>();
-  for (const { merchantNo } of accounts)
-    if (!known.has(merchantNo))
-      known.set(merchantNo, [
-        await completeWithin(db, merchantNo, within),
-        await doubtsWithin(db, merchantNo, within),
-      ]);
-  return accounts.map(({ merchantNo, currency }) => {
-    const [complete, doubts] = known.get(merchantNo)!;
-    return provenAmong(complete, doubts, within, currency);
-  });
+  const merchants = [...new Set(accounts.map(({ merchantNo }) => merchantNo))];
+  const byMerchant = ({ merchantNo }: { readonly merchantNo: string }) => merchantNo;
+  const complete = Map.groupBy(await completeOf(db, merchants, within), byMerchant);
+  const doubts = Map.groupBy(complete.size === 0 ? [] : await doubtsOf(db, merchants, within), byMerchant);
+  return accounts.map(({ merchantNo, currency }) =>
+    provenAmong(complete.get(merchantNo) ?? [], doubts.get(merchantNo) ?? [], within, currency),
+  );
 }
 
 /** The first instant under certificate, as a subquery; without a row where nothing is. */
@@ -331,7 +339,7 @@ export type CertificateRow = {
 
 /** The certificates of the days that a window touches, in order. */
 export const certificatesOf = (db: Db, merchantNo: string, window: Window): Promise<CertificateRow[]> =>
-  readWithin(db, merchantNo, window)
+  readWithin(db, [merchantNo], window)
     .where('problem', 'is', null)
     .select(CERTIFICATE_COLUMNS)
     .$narrowType<CertificateRow>()
@@ -344,7 +352,7 @@ export interface SeenWindow extends Window {
 
 /** What was read before in this span, in order. */
 export const seenWindows = (db: Db, merchantNo: string, within: Window): Promise<SeenWindow[]> =>
-  readWithin(db, merchantNo, within)
+  readWithin(db, [merchantNo], within)
     .select((eb) => [
       eb.ref('begin_ms').$notNull().as('beginMs'),
       eb.ref('through_ms').$notNull().as('endMs'),
@@ -363,45 +371,42 @@ export async function uncertifiedOfEach(
   merchants: readonly string[],
   within: Window,
 ): Promise<ReadonlyMap<string, readonly UncertifiedWindow[]>> {
-  const windows = new Map<string, UncertifiedWindow[]>();
-  for (const merchantNo of merchants) {
-    const open = await uncertifiedWithin(db, merchantNo, within);
-    if (open.length > 0) windows.set(merchantNo, open);
-  }
-  return windows;
-}
-
-async function uncertifiedWithin(db: Db, merchantNo: string, within: Window): Promise<UncertifiedWindow[]> {
-  const about = sql`merchant_no = ${merchantNo}`;
+  const about = sql`merchant_no = ANY (${arrayLiteral(merchants)}::text[])`;
   const overlap = sql`begin_ms <= ${within.endMs} AND end_ms >= ${within.beginMs}`;
-  const { rows } = await sql<Window & { problem: string | null; absent: number; isHeld: boolean }>`
-    SELECT greatest(begin_ms, ${within.beginMs}) AS "beginMs", least(end_ms, ${within.endMs}) AS "endMs", problem, absent,
-      "isHeld"
+  const { rows } = await sql<
+    Window & { merchantNo: string; problem: string | null; absent: number; isHeld: boolean }
+  >`
+    SELECT merchant_no AS "merchantNo", greatest(begin_ms, ${within.beginMs}) AS "beginMs",
+      least(end_ms, ${within.endMs}) AS "endMs", problem, absent, "isHeld"
     FROM (
-      SELECT begin_ms, through_ms AS end_ms, problem, 0 AS absent, false AS "isHeld" FROM certificate
+      SELECT merchant_no, begin_ms, through_ms AS end_ms, problem, 0 AS absent, false AS "isHeld" FROM certificate
       WHERE ${about} AND problem IS NOT NULL
       UNION ALL
-      SELECT begin_ms, end_ms, NULL, count(*), bool_and(held_since IS NOT NULL) FROM absent_entry WHERE ${about} GROUP BY 1, 2
+      SELECT merchant_no, begin_ms, end_ms, NULL, count(*), bool_and(held_since IS NOT NULL)
+      FROM absent_entry WHERE ${about} GROUP BY 1, 2, 3
       UNION ALL
-      SELECT begin_ms, end_ms, currency || ' has no entry since ' || newest_day || ', for longer than ever before', 0, false
+      SELECT merchant_no, begin_ms, end_ms, currency || ' has no entry since ' || newest_day || ', for longer than ever before',
+        0, false
       FROM silent_account WHERE ${about} AND ${IS_SILENT}
       UNION ALL
-      SELECT begin_ms, end_ms, 'another ledger was answered for ' || currency, 0, false FROM foreign_account_day WHERE ${about}
+      SELECT merchant_no, begin_ms, end_ms, 'another ledger was answered for ' || currency, 0, false
+      FROM foreign_account_day WHERE ${about}
     ) AS open
-    WHERE ${overlap} ORDER BY 1, 2, problem IS NULL`.execute(db);
-  return rows.map(({ beginMs, endMs, problem, absent, isHeld }) => {
+    WHERE ${overlap} ORDER BY 2, 3, problem IS NULL`.execute(db);
+  const described = rows.map(({ merchantNo, beginMs, endMs, problem, absent, isHeld }) => {
     const missing =
       `${absent} stored ${absent === 1 ? 'entry was' : 'entries were'} missing when it was read last, and ` +
       (isHeld
         ? 'they are held: `daybook amendments` shows them'
         : 'a later run has to miss them too before they count as vanished');
-    return { beginMs, endMs, problem: problem ?? missing };
+    return { merchantNo, beginMs, endMs, problem: problem ?? missing };
   });
+  return Map.groupBy(described, ({ merchantNo }) => merchantNo);
 }
 
 /** Whether entries came on these days that could not be read. */
 export async function hasUnreadable(db: Db, merchantNo: string, window: Window): Promise<boolean> {
-  const found = await readWithin(db, merchantNo, window)
+  const found = await readWithin(db, [merchantNo], window)
     .where('unreadable', '>', 0)
     .select('day')
     .limit(1)
