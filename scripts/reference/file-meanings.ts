@@ -223,6 +223,8 @@ export const MANIFEST_MEANINGS: Meanings = {
   'statements[].publishedAt': 'when it was published, an instant',
   'statements[].previousDay': 'day of the account’s statement before; null for the first',
   'statements[].previousSha256': 'SHA-256 of that statement; null for the first',
+  'statements[].waitingBetween':
+    'the last day between `previousDay` and this one that had figures and no statement yet, as when an entry that may be of it cannot be read. Left out if there is none',
   'statements[].superseded': 'revisions that a later one replaced, oldest first',
   ...REVISION_MEANINGS('statements[].superseded[]', 'statement'),
   'statements[].superseded[].bytes': 'size of the file',

@@ -78,6 +78,7 @@ export interface ManifestSources {
   readonly chain: ChainFields;
   readonly statements: readonly StatementRow[];
   readonly previous: ReadonlyMap<string, StatementRow>;
+  readonly waiting: ReadonlyMap<string, BusinessDay>;
   readonly summaries: readonly SummaryRow[];
   readonly certificates: readonly CertificateRow[];
   readonly explained: Explained;
@@ -112,6 +113,7 @@ export function manifestText(sources: ManifestSources): string {
         ...explainedIn(sources.explained.get(row.currency) ?? []),
         publishedAt: row.published_at.toISOString(),
         ...{ previousDay: before?.day ?? null, previousSha256: before?.sha256 ?? null },
+        waitingBetween: waitingAfter(before, sources.waiting.get(row.currency)),
         superseded: supersededBefore(row, sources),
       };
     }),
@@ -127,6 +129,12 @@ export function manifestText(sources: ManifestSources): string {
   };
   return `${JSON.stringify(manifest, null, 2)}\n`;
 }
+
+const waitingAfter = (
+  before: StatementRow | undefined,
+  waiting: BusinessDay | undefined,
+): ManifestStatement['waitingBetween'] =>
+  before === undefined || waiting === undefined || waiting <= before.day ? undefined : waiting;
 
 /** The law: an opening is the closing of the statement before, or the manifest says why not. */
 function openingIn(

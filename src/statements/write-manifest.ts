@@ -104,7 +104,7 @@ export const manifestRow = (
   ...{ sha256: sha256Of(content), byte_count: Buffer.byteLength(content), content },
 });
 
-type Past = Pick<PastOfDay, 'manifest' | 'previous' | 'certificates' | 'lastInChain'>;
+type Past = Pick<PastOfDay, 'manifest' | 'previous' | 'waiting' | 'certificates' | 'lastInChain'>;
 
 /**
  * The manifest that these rows call for: the recorded one where it says the same, else the next revision, which takes
@@ -116,13 +116,23 @@ export function nextManifest(
   day: BusinessDay,
   rows: Pick<ManifestSources, 'statements' | 'summaries' | 'explained'> &
     Partial<Pick<ManifestSources, 'otherFormats'>>,
-  { manifest: recorded, previous, certificates, lastInChain }: Past,
+  { manifest: recorded, previous, waiting, certificates, lastInChain }: Past,
   options: PublishDayOptions,
 ): { readonly row: ManifestRow; readonly isNew: boolean } {
   const { lease, zone, timeZoneTrusted = false, checked = [], lateness = NOTHING_MEASURED } = options;
   const listed = recorded === undefined ? [] : otherFormatsIn(recorded);
   const otherFormats = new Map([...listed, ...(rows.otherFormats ?? [])]);
-  const sources = { merchantNo, day, zone, timeZoneTrusted, ...rows, previous, certificates, otherFormats };
+  const sources = {
+    merchantNo,
+    day,
+    zone,
+    timeZoneTrusted,
+    ...rows,
+    previous,
+    waiting,
+    certificates,
+    otherFormats,
+  };
   const before = recorded === undefined ? null : { row: recorded, manifest: parseManifest(recorded.content) };
   const manifest = before?.manifest ?? null;
   if (recorded !== undefined && manifest !== null && !isOutOfChain(recorded)) {

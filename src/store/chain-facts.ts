@@ -253,26 +253,25 @@ const statedWithoutFigures = (db: Db, accounts: AccountFilter) => rowsOf(db)<Day
   ) ORDER BY day`;
 
 /**
- * Of the days that are due, those whose current statement has other figures, or was published before an entry of the day came,
- * changed or vanished. A day can be due for less, such as a break that was resolved.
+ * The days that are due, but for those whose current statement has the same figures and near which a person closed or opened a
+ * break since: the statement stands, and the next run tells of the break.
  */
 const unpublishedDays = (db: Db, accounts: AccountFilter) => rowsOf(db)<
   DayOfAccount & { isComplete: boolean }
 >`
   SELECT merchant_no, currency, day, verdict <> 'broken' OR credit_count + debit_count = 0 AS "isComplete"
-  FROM account_day d WHERE ${ofAccounts(accounts)} AND version <> published_version AND NOT EXISTS (
+  FROM (SELECT * FROM account_day WHERE ${ofAccounts(accounts)} AND version <> published_version OFFSET 0) AS d
+  WHERE NOT EXISTS (
     SELECT FROM (
       SELECT * FROM statement
       WHERE merchant_no = d.merchant_no AND currency = d.currency AND day = d.day ORDER BY revision DESC LIMIT 1
-    ) AS s
+    ) AS s JOIN continuity_break b ON b.merchant_no = s.merchant_no AND b.currency = s.currency
+      AND s.day BETWEEN to_timestamp(b.begin_ms / 1000)::date - 1 AND to_timestamp(b.end_ms / 1000)::date + 1
     WHERE (s.opening, s.credit_total, s.credit_count, s.debit_total, s.debit_count, s.closing)
-      = (d.opening, d.credit_total, d.credit_count, d.debit_total, d.debit_count, d.closing)
-      AND NOT EXISTS (
-        SELECT FROM ledger_entry e LEFT JOIN ledger_entry_version v USING (merchant_no, batch_no)
-        WHERE e.merchant_no = d.merchant_no AND e.currency = d.currency AND e.booked_at::date = d.day
-          AND e.booked_ms BETWEEN (extract(epoch FROM d.day) * 1000)::bigint - 86400000
-            AND (extract(epoch FROM d.day) * 1000)::bigint + 172800000
-          AND greatest(e.first_seen_at, e.vanished_at, v.superseded_at) > s.published_at
+        = (d.opening, d.credit_total, d.credit_count, d.debit_total, d.debit_count, d.closing)
+      AND EXISTS (
+        SELECT FROM audit_event
+        WHERE command IN ('breaks resolve', 'breaks reopen') AND subject = b.id::text AND at >= s.published_at
       )
   ) ORDER BY day`;
 

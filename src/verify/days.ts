@@ -204,12 +204,12 @@ export function problemsWithDayBefore(manifest: Manifest, manifests: readonly Re
   });
 }
 
-/** Days without a statement before a day that takes up the balance before them: they are proven then, and have one. */
+/** Days without a statement before a day that takes up the balance before them: they are proven then, and have one or wait for it. */
 function daysLeftOut(
   { day, timeZone }: Pick<Manifest, 'day' | 'timeZone'>,
-  { currency, previousDay, openingDerived }: ManifestStatement,
+  { currency, previousDay, openingDerived, waitingBetween }: ManifestStatement,
 ): string | null {
-  if (previousDay === null || openingDerived) return null;
+  if (previousDay === null || openingDerived || waitingBetween !== undefined) return null;
   const lacking = zoneDays(addDays(previousDay, 1), addDays(day, -1), timeZone);
   const [from, to] = [lacking[0], lacking.at(-1)];
   if (from === undefined || to === undefined) return null;

@@ -106,6 +106,8 @@ const statementShape = objectOf({
   /** The day and the digest of the account's statement before; null for the first statement. */
   previousDay: orNull(text),
   previousSha256: orNull(sha256),
+  /** The last day between `previousDay` and this one that had figures and no statement yet. */
+  waitingBetween: optional(text),
   superseded: listOf(supersededShape),
 });
 

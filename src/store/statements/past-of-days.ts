@@ -21,6 +21,8 @@ export interface PastOfDay {
   readonly lastInChain: ChainedManifest | null;
   /** By currency: the current statement of the account's last published day before this one. */
   readonly previous: ReadonlyMap<string, StatementRow>;
+  /** By currency: the account's last day before this one whose figures wait for a statement. */
+  readonly waiting: ReadonlyMap<string, BusinessDay>;
   /** By currency: the account's next published day after this one. */
   readonly later: ReadonlyMap<string, BusinessDay>;
   readonly certificates: readonly CertificateRow[];
@@ -65,6 +67,7 @@ export async function pastOfDays(
   const files = await filesOfDays(db, merchantNo, days);
   const last = (await lastInChain(db, merchantNo)) ?? null;
   const previous = byDay(await previousStatements(db, merchantNo, currencies, days));
+  const waiting = byDay(await waitingDays(db, merchantNo, currencies, days));
   const later = byDay(await laterDays(db, merchantNo, currencies, days));
   const certificates = Map.groupBy(await completeDays(db, merchantNo, days), ({ day }) => day);
   const doubts = byDay(await doubtsOf(db, merchantNo, windows));
@@ -83,6 +86,7 @@ export async function pastOfDays(
       ...files.get(day),
       lastInChain: last,
       previous: new Map((previous.get(day) ?? []).map((statement) => [statement.currency, statement])),
+      waiting: new Map((waiting.get(day) ?? []).map((one) => [one.currency, one.day])),
       later: new Map((later.get(day) ?? []).map((one) => [one.currency, one.day])),
       certificates: own,
       proven: (currency) => provenAmong(complete, doubts.get(day) ?? [], windows.get(day)!, currency),
@@ -118,12 +122,27 @@ const previousStatements = (
     ORDER BY day DESC, revision DESC LIMIT 1
   ) AS before`;
 
+type DayOfCurrency = Of<{ readonly currency: string; readonly day: BusinessDay }>;
+
+const waitingDays = (
+  db: Db,
+  merchantNo: string,
+  currencies: readonly string[],
+  days: readonly BusinessDay[],
+) => rowsOf(db)<DayOfCurrency>`
+  SELECT asked.of_day, asked.currency, waiting.day FROM ${accountsOnDays(currencies, days)} CROSS JOIN LATERAL (
+    SELECT day FROM account_day
+    WHERE merchant_no = ${merchantNo} AND currency = asked.currency AND day < asked.of_day
+      AND version <> published_version
+    ORDER BY day DESC LIMIT 1
+  ) AS waiting`;
+
 const laterDays = (
   db: Db,
   merchantNo: string,
   currencies: readonly string[],
   days: readonly BusinessDay[],
-) => rowsOf(db)<Of<{ readonly currency: string; readonly day: BusinessDay }>>`
+) => rowsOf(db)<DayOfCurrency>`
   SELECT asked.of_day, asked.currency, later.day FROM ${accountsOnDays(currencies, days)} CROSS JOIN LATERAL (
     SELECT day FROM statement
     WHERE merchant_no = ${merchantNo} AND currency = asked.currency AND day > asked.of_day

@@ -149,8 +149,12 @@ test('whether somebody had downloaded a revised day is not claimed where it is n
   await stage.run({ range: { from: FROM, to: TO } }, { alerts: runAlerts(alerts) });
   const [entry] = stage.sandbox.entriesOf(merchantNo);
   stage.sandbox.amend(merchantNo, entry!.batchNo, { busiType: 'CORRECTED' });
-  await dbOf().schema.alterTable('audit_event').renameTo('audit_away').execute();
-  await stage.run({ range: { from: FROM, to: TO } }, { alerts: runAlerts(alerts) });
+  const atTheEnd = runAlerts(alerts);
+  const finish: typeof atTheEnd.finish = async (...args) => {
+    await dbOf().schema.alterTable('audit_event').renameTo('audit_away').execute();
+    return atTheEnd.finish(...args);
+  };
+  await stage.run({ range: { from: FROM, to: TO } }, { alerts: { ...atTheEnd, finish } });
   await dbOf().schema.alterTable('audit_away').renameTo('audit_event').execute();
   const [{ kind, content }] = (await listAlerts(dbOf(), 1)) as [
     Awaited<ReturnType<typeof listAlerts>>[number],
