@@ -124,6 +124,7 @@ const previousStatements = (
 
 type DayOfCurrency = Of<{ readonly currency: string; readonly day: BusinessDay }>;
 
+/** Along account_day_due; by the account's own key the planner would read all days that the account ever had. */
 const waitingDays = (
   db: Db,
   merchantNo: string,
@@ -132,7 +133,7 @@ const waitingDays = (
 ) => rowsOf(db)<DayOfCurrency>`
   SELECT asked.of_day, asked.currency, waiting.day FROM ${accountsOnDays(currencies, days)} CROSS JOIN LATERAL (
     SELECT day FROM account_day
-    WHERE merchant_no = ${merchantNo} AND currency = asked.currency AND day < asked.of_day
+    WHERE merchant_no = ${merchantNo} AND currency || '' = asked.currency AND day < asked.of_day
       AND version <> published_version
     ORDER BY day DESC LIMIT 1
   ) AS waiting`;
