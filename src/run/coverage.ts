@@ -9,7 +9,7 @@ import type { DayRange } from './range.ts';
 import type { Kysely } from 'kysely';
 import { closeRanges, openRequestedRanges, type RequestedRange } from '../store/tasks.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { certifiedWindows } from '../store/certificates.ts';
+import { certifiedOfEach } from '../store/certificates.ts';
 
 /**
  * A longer gap between certificates is not a missed night. It lies between two ranges of days that were each read on
@@ -213,13 +213,18 @@ export async function openRanges(
       endMs: dayWindow(range.to < yesterday ? range.to : yesterday, zone).endMs,
     },
   }));
-  const ranges: OpenRange[] = [];
-  for (const { within, ...range } of asked) {
-    const missing = subtractWindows([within], await certifiedWindows(db, range.merchantNo, within));
-    const missingDays = mergeDays(missing.map((window) => daysTouched(window, zone)));
-    ranges.push({ ...range, missing, missingDays });
-  }
-  return ranges;
+  if (asked.length === 0) return [];
+  const of = [...new Set(asked.map(({ merchantNo }) => merchantNo))];
+  const span = {
+    beginMs: Math.min(...asked.map(({ within }) => within.beginMs)),
+    endMs: Math.max(...asked.map(({ within }) => within.endMs)),
+  };
+  const certified = await certifiedOfEach(db, of, span);
+  const certifiedOf = new Map(of.map((merchantNo, nth) => [merchantNo, certified[nth]!]));
+  return asked.map(({ within, ...range }) => {
+    const missing = subtractWindows([within], certifiedOf.get(range.merchantNo)!);
+    return { ...range, missing, missingDays: mergeDays(missing.map((window) => daysTouched(window, zone))) };
+  });
 }
 
 function mergeDays(ranges: readonly DayRange[]): DayRange[] {

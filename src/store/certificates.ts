@@ -5,8 +5,8 @@
  */
 import { sql, type RawBuilder, type Selectable } from 'kysely';
 import type { Account, BusinessDay, Window } from '../ledger/entry.ts';
-import { mergeWindows, overlaps } from '../ledger/window.ts';
-import { arrayLiteral, type Db, type Trx, type ValueOrSql } from './engine/database.ts';
+import { overlaps, subtractWindows } from '../ledger/window.ts';
+import { arrayLiteral, type Db, rowsOf, type Trx, type ValueOrSql } from './engine/database.ts';
 import type { Certificate } from './engine/schema.ts';
 import { IS_SILENT } from './silent-accounts.ts';
 
@@ -234,53 +234,53 @@ const readWithin = (db: Db, merchants: readonly string[], within: Window) => {
     .orderBy('day');
 };
 
-/** The days in a span that were certified when they were read last, whatever is in doubt of accounts. */
-export const completeWithin = (db: Db, merchantNo: string, within: Window): Promise<Window[]> =>
-  completeOf(db, [merchantNo], within);
+interface OfMerchant {
+  readonly merchantNo: string;
+}
 
+/** The days in a span that were certified when they were read last, joined, in order, whatever is in doubt of accounts. */
+export const completeWithin = async (db: Db, merchantNo: string, within: Window): Promise<Window[]> =>
+  (await completeOf(db, [merchantNo], within)).map(({ beginMs, endMs }) => ({ beginMs, endMs }));
+
+/** One row a stretch, however many days it has. */
 const completeOf = (
   db: Db,
   merchants: readonly string[],
   within: Window,
-): Promise<(Window & { readonly merchantNo: string })[]> =>
-  readWithin(db, merchants, within)
-    .where('problem', 'is', null)
-    .select((eb) => [
-      'merchant_no as merchantNo',
-      eb.ref('begin_ms').$notNull().as('beginMs'),
-      eb.ref('through_ms').$notNull().as('endMs'),
-    ])
-    .execute();
+): Promise<(Window & OfMerchant)[]> => {
+  const { from, to } = daysNear(within);
+  return rowsOf(db)`
+    SELECT merchant_no AS "merchantNo", lower(stretch) AS "beginMs", upper(stretch) - 1 AS "endMs" FROM (
+      SELECT merchant_no, range_agg(int8range(begin_ms, through_ms, '[]')) AS stretches FROM certificate
+      WHERE ${isOf(merchants)} AND day BETWEEN ${from} AND ${to} AND read_at IS NOT NULL AND problem IS NULL
+        AND begin_ms <= ${within.endMs} AND through_ms >= ${within.beginMs}
+      GROUP BY merchant_no
+    ) AS own CROSS JOIN LATERAL unnest(stretches) AS stretch ORDER BY 1, 2`;
+};
 
-const doubtsOf = (
-  db: Db,
-  merchants: readonly string[],
-  within: Window,
-): Promise<(Doubt & { readonly merchantNo: string })[]> =>
-  db
-    .selectFrom('account_doubt')
-    .select((eb) => [
-      eb.ref('merchant_no').$notNull().as('merchantNo'),
-      eb.ref('currency').$notNull().as('currency'),
-      eb.ref('begin_ms').$notNull().as('beginMs'),
-      eb.ref('end_ms').$notNull().as('endMs'),
-    ])
-    .where(isOf(merchants))
-    .where('begin_ms', '<=', within.endMs)
-    .where('end_ms', '>=', within.beginMs)
-    .distinct()
-    .execute();
+/** The days that doubts of accounts lie in. */
+const doubtedOf = (db: Db, merchants: readonly string[], within: Window): Promise<(Doubt & OfMerchant)[]> =>
+  rowsOf(db)`
+    SELECT DISTINCT doubt.merchant_no AS "merchantNo", currency, day.begin_ms AS "beginMs", through_ms AS "endMs"
+    FROM account_doubt AS doubt JOIN certificate AS day ON day.merchant_no = doubt.merchant_no
+      AND day.day BETWEEN (to_timestamp(doubt.begin_ms / 1000) AT TIME ZONE 'UTC')::date - 1
+        AND (to_timestamp(doubt.end_ms / 1000) AT TIME ZONE 'UTC')::date + 1
+      AND day.begin_ms <= doubt.end_ms AND through_ms >= doubt.begin_ms
+    WHERE doubt.merchant_no = ANY (${arrayLiteral(merchants)}::text[])
+      AND doubt.begin_ms <= ${within.endMs} AND doubt.end_ms >= ${within.beginMs}`;
 
 /** Of complete days, what is proven for a currency; for every one where it is null: a doubt of any account matters then. Pure. */
-export function provenAmong(
+function provenAmong(
   complete: readonly Window[],
-  doubts: readonly Doubt[],
+  doubted: readonly Doubt[],
   within: Window,
   currency: string | null,
 ): Window[] {
-  const own = doubts.filter((doubt) => currency === null || doubt.currency === currency);
-  const proven = complete.filter((day) => !own.some((doubt) => overlaps(doubt, day)));
-  return mergeWindows(proven.filter((day) => overlaps(day, within)).map((day) => clipped(day, within)));
+  const own = doubted.filter((doubt) => currency === null || doubt.currency === currency);
+  return subtractWindows(
+    complete.filter((stretch) => overlaps(stretch, within)).map((stretch) => clipped(stretch, within)),
+    own,
+  );
 }
 
 const clipped = (day: Window, within: Window): Window => ({
@@ -317,9 +317,9 @@ export async function certifiedOfAccounts(
   within: Window,
 ): Promise<Window[][]> {
   const merchants = [...new Set(accounts.map(({ merchantNo }) => merchantNo))];
-  const byMerchant = ({ merchantNo }: { readonly merchantNo: string }) => merchantNo;
+  const byMerchant = ({ merchantNo }: OfMerchant) => merchantNo;
   const complete = Map.groupBy(await completeOf(db, merchants, within), byMerchant);
-  const doubts = Map.groupBy(complete.size === 0 ? [] : await doubtsOf(db, merchants, within), byMerchant);
+  const doubts = Map.groupBy(complete.size === 0 ? [] : await doubtedOf(db, merchants, within), byMerchant);
   return accounts.map(({ merchantNo, currency }) =>
     provenAmong(complete.get(merchantNo) ?? [], doubts.get(merchantNo) ?? [], within, currency),
   );
@@ -399,9 +399,10 @@ export async function uncertifiedOfEach(
       (isHeld
         ? 'they are held: `daybook amendments` shows them'
         : 'a later run has to miss them too before they count as vanished');
-    return { merchantNo, beginMs, endMs, problem: problem ?? missing };
+    return [merchantNo, { beginMs, endMs, problem: problem ?? missing }] as const;
   });
-  return Map.groupBy(described, ({ merchantNo }) => merchantNo);
+  const groups = Map.groupBy(described, ([merchantNo]) => merchantNo);
+  return new Map([...groups].map(([merchantNo, some]) => [merchantNo, some.map(([, one]) => one)]));
 }
 
 /** Whether entries came on these days that could not be read. */

@@ -331,7 +331,7 @@ for (const { options, cases } of shortAndLong(places))
           account: { merchantNo: MERCHANT, currency: 'USD' },
           day: D1,
           cause: 'uncertified',
-          why: 'no certificate covers 2026-03-30 12:00:00 to 2026-03-30 13:00:00 (UTC)',
+          why: 'no certificate covers 2026-03-30 00:00:00 to 2026-03-31 00:00:00 (UTC)',
         },
         {
           account: { merchantNo: MERCHANT, currency: 'USD' },

@@ -15,6 +15,7 @@ import { resolveBreak } from '../../src/store/breaks/break-cases.ts';
 import type { Database } from '../../src/store/engine/database.ts';
 import { emptyTables, freshDatabase } from '../support/database.ts';
 import { accountEntries } from '../support/ledger-entries.ts';
+import { noteDays } from '../support/note-days.ts';
 import { MERCHANT, openBook, watched, ZONE, type Book } from './book.ts';
 import { filesOfDatabase, filesOfStore } from './store-oracle.ts';
 
@@ -182,6 +183,7 @@ test('but for a day with a break that a person resolves in between', async () =>
     .set({ balance: '999' })
     .where('batch_no', '=', `B${SECOND} 00:00:10`)
     .execute();
+  await noteDays(database.db, MERCHANT, [SECOND]);
   await book.reconciled();
   const publishedNow = new PublishedNow();
   const { published } = await book.published(objects, { publishedNow });

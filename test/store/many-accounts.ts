@@ -21,7 +21,7 @@ export async function fillAccounts(db: Kysely<DB>): Promise<void> {
   const statements = [
     sql`INSERT INTO merchant (merchant_no, added_at)
       SELECT DISTINCT merchant_no, ${NOW}::timestamptz FROM (${account}) AS account`,
-    sql`INSERT INTO changed_day (merchant_no, currency, day) ${day}`,
+    sql`INSERT INTO certificate (merchant_no, day) SELECT DISTINCT merchant_no, day FROM (${day}) AS day`,
     sql`INSERT INTO account_day (merchant_no, currency, day, opening, credit_total, credit_count, debit_total,
         debit_count, closing, verdict, restarted)
       SELECT day.*, 0, 1, 1, 0, 0, 1, 'broken', true FROM (${day}) AS day`,

@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import { dayWindow } from '../../ledger/business-day.ts';
 import type { BusinessDay, Window, LedgerEntry } from '../../ledger/entry.ts';
-import { provenAmong, type CertificateRow } from '../certificates.ts';
+import type { CertificateRow } from '../certificates.ts';
 import { arrayLiteral, type Db, rowsOf } from '../engine/database.ts';
 import { ENTRY } from '../entries.ts';
 import { currenciesOf, statementsOfDays, type StatementRow, type SummaryRow } from './statements.ts';
@@ -89,7 +89,8 @@ export async function pastOfDays(
       waiting: new Map((waiting.get(day) ?? []).map((one) => [one.currency, one.day])),
       later: new Map((later.get(day) ?? []).map((one) => [one.currency, one.day])),
       certificates: own,
-      proven: (currency) => provenAmong(complete, doubts.get(day) ?? [], windows.get(day)!, currency),
+      proven: (currency) =>
+        (doubts.get(day) ?? []).some((one) => one.currency === currency) ? [] : complete,
       unreadable: (currency) => count(unreadable.get(day), currency),
       unreadableOpen: (currency) =>
         count(
@@ -182,9 +183,9 @@ const completeDays = (db: Db, merchantNo: string, days: readonly BusinessDay[]) 
     .execute();
 
 const doubtsOf = (db: Db, merchantNo: string, windows: Windows) => rowsOf(db)<
-  Of<Window & { readonly currency: string }>
+  Of<{ readonly currency: string }>
 >`
-  SELECT DISTINCT asked.of_day, own.currency, own.begin_ms AS "beginMs", own.end_ms AS "endMs"
+  SELECT DISTINCT asked.of_day, own.currency
   FROM ${windowsAsked(windows)} JOIN account_doubt AS own
     ON own.merchant_no = ${merchantNo} AND own.begin_ms <= day_end AND own.end_ms >= day_begin`;
 
