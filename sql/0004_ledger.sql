@@ -187,7 +187,12 @@ CREATE TABLE foreign_account_day (
 );
 
 -- What keeps days of one account from being proven, though the merchant's day is under certificate: absent entries, a silence, another ledger.
-CREATE VIEW account_doubt AS
-SELECT merchant_no, currency, begin_ms, end_ms FROM absent_entry
-UNION ALL SELECT merchant_no, currency, begin_ms, end_ms FROM silent_account WHERE accepted_at IS NULL
-UNION ALL SELECT merchant_no, currency, begin_ms, end_ms FROM foreign_account_day;
+CREATE VIEW account_doubt AS SELECT
+  merchant_no, currency,
+  begin_ms, -- First ms in doubt, since 1970.
+  end_ms -- Last ms in doubt, included.
+FROM (
+  SELECT merchant_no, currency, begin_ms, end_ms FROM absent_entry
+  UNION ALL SELECT merchant_no, currency, begin_ms, end_ms FROM silent_account WHERE accepted_at IS NULL
+  UNION ALL SELECT merchant_no, currency, begin_ms, end_ms FROM foreign_account_day
+) AS doubt;

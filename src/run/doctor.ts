@@ -6,6 +6,7 @@ import { addDays, dayOf, dayWindow, daysFromTo } from '../ledger/business-day.ts
 import { type ObjectStore, ObjectStoreUnreachable } from '../objects/object-store.ts';
 import type { LedgerReader, MerchantAccess } from '../platform/ledger-reader.ts';
 import type { Settings } from '../settings/settings.ts';
+import { figuresUnlikeEntries } from '../store/account-days.ts';
 import { secretKeysInUse, provenSecretKeys } from '../store/secrets/key-check.ts';
 import type { Database } from '../store/engine/database.ts';
 import { MigrationsPending } from '../store/engine/errors.ts';
@@ -201,10 +202,41 @@ async function examineRows(
       return merchants.map(({ merchantNo }) => merchantNo).join(', ');
     }),
   ];
+  const figures = await finding('figures', () => figuresCheck(patient, database, merchants));
   const files = await finding('published files', async () =>
     publishedFilesCheck(patient, database, await openObjects(), merchants),
   );
-  return { findings: [...findings, files], merchants };
+  return { findings: [...findings, figures, files], merchants };
+}
+
+/** Entries in the database are not what a reading stored. */
+class EntriesAltered extends ExpectedError {
+  override readonly name = 'EntriesAltered';
+  readonly exitCode = EXIT.needsPerson;
+}
+
+/** Adds up the entries of the days that a nightly run reads. Throws `EntriesAltered`. */
+async function figuresCheck(
+  { settings, now }: Patient,
+  { db }: Database,
+  merchants: readonly MerchantAccess[],
+): Promise<string> {
+  const to = dayOf(now().getTime(), settings.platform.timeZone);
+  const from = addDays(to, -settings.resweepDays - 1);
+  const unlike = [];
+  for (const { merchantNo } of merchants)
+    unlike.push(...(await figuresUnlikeEntries(db, merchantNo, { from, to })));
+  if (unlike.length === 0) return `those of business days from ${from} on are the sums of their entries`;
+  const named = listed(
+    unlike,
+    ({ merchantNo, currency, day }) => `${merchantNo} ${currency} ${day}`,
+    FIGURES_NAMED_MAX,
+  );
+  const [first] = unlike;
+  throw new EntriesAltered(
+    `entries were altered in the database after figures were made of them: ${named}; ` +
+      `\`daybook run --from ${first!.day} --to ${unlike.at(-1)!.day}\` reads the days again and makes new figures`,
+  );
 }
 
 /** A merchant that ought to be read has no token. */
@@ -271,6 +303,7 @@ export const examinedExitCode = (findings: readonly Finding[]): ExitCode =>
     ? EXIT.usage
     : (findings.find(({ ok }) => !ok)?.exitCode ?? EXIT.done);
 
+const FIGURES_NAMED_MAX = 5;
 const FILES_NAMED_MAX = 5;
 /** Older days that are checked, of all merchants together. Each takes one listing of the store. */
 const HISTORICAL_FILES_SAMPLED = 20;

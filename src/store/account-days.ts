@@ -74,6 +74,25 @@ export const listAccountDays = (db: Db, filter: DayFilter = EVERY_ACCOUNT): Prom
     .orderBy('currency')
     .execute();
 
+/** The merchant's days in that range whose counts and sums are not those of the stored entries, and that are not to be chained: their entries were changed by other hands. */
+export const figuresUnlikeEntries = (
+  db: Db,
+  merchantNo: string,
+  { from, to }: { readonly from: BusinessDay; readonly to: BusinessDay },
+) => rowsOf(db)<Account & { readonly day: BusinessDay }>`
+  SELECT d.merchant_no AS "merchantNo", d.currency, d.day FROM account_day d
+  CROSS JOIN LATERAL (
+    SELECT count(e.credit) AS credits, coalesce(sum(e.credit), 0) AS credit, count(e.debit) AS debits,
+      coalesce(sum(e.debit), 0) AS debit
+    FROM ledger_entry e
+    WHERE e.merchant_no = d.merchant_no AND e.currency = d.currency AND e.vanished_at IS NULL AND e.booked_at::date = d.day
+      AND e.booked_ms BETWEEN extract(epoch FROM d.day)::bigint * 1000 - 86400000 AND extract(epoch FROM d.day)::bigint * 1000 + 172800000
+  ) AS stored
+  WHERE d.merchant_no = ${merchantNo} AND d.day BETWEEN ${from} AND ${to}
+    AND (credit_count, credit_total, debit_count, debit_total) IS DISTINCT FROM (credits, credit, debits, debit)
+    AND NOT EXISTS (SELECT FROM certificate c WHERE c.merchant_no = d.merchant_no AND c.day = d.day AND NOT chained)
+  ORDER BY d.day, d.currency`;
+
 export async function entriesOfBusiestDays(
   db: Db,
   merchants: readonly string[],

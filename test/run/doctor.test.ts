@@ -46,6 +46,7 @@ const ALL = [
   'tables',
   'secret keys',
   'merchants',
+  'figures',
   'published files',
   'object store',
   'platform, merchant SBX-M-1',
@@ -105,6 +106,12 @@ describe('doctor', () => {
       { what: 'tables', ok: true, detail: 'at this version', exitCode: 0 },
       { what: 'secret keys', ok: true, detail: 'none needed yet', exitCode: 0 },
       { what: 'merchants', ok: true, detail: 'SBX-M-1', exitCode: 0 },
+      {
+        what: 'figures',
+        ok: true,
+        detail: 'those of business days from 2026-02-26 on are the sums of their entries',
+        exitCode: 0,
+      },
       { what: 'published files', ok: true, detail: 'none of business days from 2026-02-26 on', exitCode: 0 },
       { what: 'object store', ok: true, detail: stage.app.settings.statementsUrl, exitCode: 0 },
       {
@@ -167,15 +174,15 @@ describe('doctor', () => {
       env: {},
     });
     const findings = await examined({ openObjects: () => Promise.resolve(objects) });
-    expect(reported(findings)).toEqual([...ALL.slice(0, 8), 'object store!', 'platform, merchant SBX-M-1!']);
-    expect(findings.slice(8).map(({ exitCode }) => exitCode)).toEqual([2, 4]);
+    expect(reported(findings)).toEqual([...ALL.slice(0, 9), 'object store!', 'platform, merchant SBX-M-1!']);
+    expect(findings.slice(9).map(({ exitCode }) => exitCode)).toEqual([2, 4]);
     expect(examinedExitCode(findings)).toBe(2);
   });
 
   test('reports missing or altered published files, each by name, and writes nothing', async () => {
     stage = await openStage();
     await stage.run();
-    expect((await examined())[7]).toMatchObject({
+    expect((await examined())[8]).toMatchObject({
       ok: true,
       detail: '16 files of business days from 2026-02-26 on, all present and unaltered',
     });
@@ -183,8 +190,8 @@ describe('doctor', () => {
     await rm(join(day, 'manifest.json'));
     await appendFile(join(day, `SBX-M-1_USD_${FROM}.r1.csv`), 'x');
     const findings = await examined();
-    expect(findings[7]).toMatchObject({ what: 'published files', ok: false, exitCode: 4 });
-    expect(findings[7]!.detail).toMatch(
+    expect(findings[8]).toMatchObject({ what: 'published files', ok: false, exitCode: 4 });
+    expect(findings[8]!.detail).toMatch(
       /_USD_2026-03-02\.r1\.csv is altered, .*manifest\.json is missing; `daybook publish --repair/,
     );
     expect(await examined()).toEqual(findings);
@@ -196,16 +203,29 @@ describe('doctor', () => {
     const day = join(stage.app.settings.dataDir, `statements/merchant=SBX-M-1/date=${FROM}`);
     await rm(join(day, 'manifest.json'));
     stage.setNow('2026-06-01T02:00:00Z');
-    const found = (await examined())[7];
+    const found = (await examined())[8];
     expect(found).toMatchObject({ ok: false, exitCode: 4 });
     expect(found!.detail).toMatch(/^merchant=SBX-M-1\/date=2026-03-02\/manifest\.json is missing; /);
+  });
+
+  test('names the days whose entries were altered in the database, until a run reads them again', async () => {
+    stage = await openStage();
+    await stage.run();
+    const { db } = stage.app.database;
+    await sql`UPDATE ledger_entry SET debit = debit + 1 WHERE currency = 'USD' AND debit IS NOT NULL
+      AND booked_at::date = ${FROM}`.execute(db);
+    const found = (await examined())[7];
+    expect(found).toMatchObject({ what: 'figures', ok: false, exitCode: 3 });
+    expect(found!.detail).toContain(`SBX-M-1 USD ${FROM}; \`daybook run --from ${FROM} --to ${FROM}\``);
+    await stage.run({ range: { from: FROM, to: FROM } });
+    expect((await examined())[7]).toMatchObject({ what: 'figures', ok: true });
   });
 
   test('says which database owns the statements if it is another one', async () => {
     stage = await openStage();
     await stage.run();
     await sql`UPDATE installation SET id = gen_random_uuid()`.execute(stage.app.database.db);
-    const found = (await examined())[7];
+    const found = (await examined())[8];
     expect(found).toMatchObject({ what: 'published files', ok: false, exitCode: 2 });
     expect(found!.detail).toContain('belongs to the daybook database');
   });

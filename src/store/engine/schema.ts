@@ -156,9 +156,21 @@ export interface AccountDay {
 }
 
 export interface AccountDoubt {
+  /**
+   * First ms in doubt, since 1970.
+   */
   begin_ms: number | null;
+  /**
+   * Currency code of the account.
+   */
   currency: string | null;
+  /**
+   * Last ms in doubt, included.
+   */
   end_ms: number | null;
+  /**
+   * The platform's number of the merchant.
+   */
   merchant_no: string | null;
 }
 
