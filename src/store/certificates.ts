@@ -206,10 +206,6 @@ export async function noteToChain(trx: Trx, merchantNo: string, days: readonly B
     .execute();
 }
 
-interface Doubt extends Window {
-  readonly currency: string;
-}
-
 const DAY_MS = 86_400_000;
 
 /** Days that a window may touch in any zone: what finds their rows along the primary key. */
@@ -234,54 +230,33 @@ const readWithin = (db: Db, merchants: readonly string[], within: Window) => {
     .orderBy('day');
 };
 
-interface OfMerchant {
-  readonly merchantNo: string;
-}
-
 /** The days in a span that were certified when they were read last, joined, in order, whatever is in doubt of accounts. */
-export const completeWithin = async (db: Db, merchantNo: string, within: Window): Promise<Window[]> =>
-  (await completeOf(db, [merchantNo], within)).map(({ beginMs, endMs }) => ({ beginMs, endMs }));
+export const completeWithin = async (db: Db, merchantNo: string, within: Window): Promise<Window[]> => {
+  const rows = await rowsOf(db)<Window>`${completeStretches([merchantNo], within)} ORDER BY 2`;
+  return rows.map(({ beginMs, endMs }) => ({ beginMs, endMs }));
+};
 
 /** One row a stretch, however many days it has. */
-const completeOf = (
-  db: Db,
-  merchants: readonly string[],
-  within: Window,
-): Promise<(Window & OfMerchant)[]> => {
+const completeStretches = (merchants: readonly string[], within: Window): RawBuilder<unknown> => {
   const { from, to } = daysNear(within);
-  return rowsOf(db)`
+  return sql`
     SELECT merchant_no AS "merchantNo", lower(stretch) AS "beginMs", upper(stretch) - 1 AS "endMs" FROM (
       SELECT merchant_no, range_agg(int8range(begin_ms, through_ms, '[]')) AS stretches FROM certificate
       WHERE ${isOf(merchants)} AND day BETWEEN ${from} AND ${to} AND read_at IS NOT NULL AND problem IS NULL
         AND begin_ms <= ${within.endMs} AND through_ms >= ${within.beginMs}
       GROUP BY merchant_no
-    ) AS own CROSS JOIN LATERAL unnest(stretches) AS stretch ORDER BY 1, 2`;
+    ) AS own CROSS JOIN LATERAL unnest(stretches) AS stretch`;
 };
 
 /** The days that doubts of accounts lie in. */
-const doubtedOf = (db: Db, merchants: readonly string[], within: Window): Promise<(Doubt & OfMerchant)[]> =>
-  rowsOf(db)`
-    SELECT DISTINCT doubt.merchant_no AS "merchantNo", currency, day.begin_ms AS "beginMs", through_ms AS "endMs"
-    FROM account_doubt AS doubt JOIN certificate AS day ON day.merchant_no = doubt.merchant_no
-      AND day.day BETWEEN (to_timestamp(doubt.begin_ms / 1000) AT TIME ZONE 'UTC')::date - 1
-        AND (to_timestamp(doubt.end_ms / 1000) AT TIME ZONE 'UTC')::date + 1
-      AND day.begin_ms <= doubt.end_ms AND through_ms >= doubt.begin_ms
-    WHERE doubt.merchant_no = ANY (${arrayLiteral(merchants)}::text[])
-      AND doubt.begin_ms <= ${within.endMs} AND doubt.end_ms >= ${within.beginMs}`;
-
-/** Of complete days, what is proven for a currency; for every one where it is null: a doubt of any account matters then. Pure. */
-function provenAmong(
-  complete: readonly Window[],
-  doubted: readonly Doubt[],
-  within: Window,
-  currency: string | null,
-): Window[] {
-  const own = doubted.filter((doubt) => currency === null || doubt.currency === currency);
-  return subtractWindows(
-    complete.filter((stretch) => overlaps(stretch, within)).map((stretch) => clipped(stretch, within)),
-    own,
-  );
-}
+const doubtedDays = (merchants: readonly string[], within: Window): RawBuilder<unknown> => sql`
+  SELECT DISTINCT doubt.merchant_no AS "merchantNo", day.begin_ms AS "beginMs", through_ms AS "endMs", currency
+  FROM account_doubt AS doubt JOIN certificate AS day ON day.merchant_no = doubt.merchant_no
+    AND day.day BETWEEN (to_timestamp(doubt.begin_ms / 1000) AT TIME ZONE 'UTC')::date - 1
+      AND (to_timestamp(doubt.end_ms / 1000) AT TIME ZONE 'UTC')::date + 1
+    AND day.begin_ms <= doubt.end_ms AND through_ms >= doubt.begin_ms
+  WHERE doubt.merchant_no = ANY (${arrayLiteral(merchants)}::text[])
+    AND doubt.begin_ms <= ${within.endMs} AND doubt.end_ms >= ${within.beginMs}`;
 
 const clipped = (day: Window, within: Window): Window => ({
   beginMs: Math.max(day.beginMs, within.beginMs),
@@ -302,7 +277,7 @@ export async function certifiedWindows(
   return certified!;
 }
 
-/** The same for each merchant, in their order: two statements for all of them. */
+/** The same for each merchant, in their order: one statement for all of them. */
 export const certifiedOfEach = (db: Db, merchants: readonly string[], within: Window): Promise<Window[][]> =>
   certifiedOfAccounts(
     db,
@@ -317,12 +292,20 @@ export async function certifiedOfAccounts(
   within: Window,
 ): Promise<Window[][]> {
   const merchants = [...new Set(accounts.map(({ merchantNo }) => merchantNo))];
-  const byMerchant = ({ merchantNo }: OfMerchant) => merchantNo;
-  const complete = Map.groupBy(await completeOf(db, merchants, within), byMerchant);
-  const doubts = Map.groupBy(complete.size === 0 ? [] : await doubtedOf(db, merchants, within), byMerchant);
-  return accounts.map(({ merchantNo, currency }) =>
-    provenAmong(complete.get(merchantNo) ?? [], doubts.get(merchantNo) ?? [], within, currency),
-  );
+  const rows = await rowsOf(db)<Window & { merchantNo: string; currency: string | null }>`
+    SELECT *, NULL AS currency FROM (${completeStretches(merchants, within)}) AS complete
+    UNION ALL (${doubtedDays(merchants, within)}) ORDER BY 1, 2`;
+  const ofMerchant = Map.groupBy(rows, ({ merchantNo }) => merchantNo);
+  return accounts.map(({ merchantNo, currency }) => {
+    const own = ofMerchant.get(merchantNo) ?? [];
+    const complete = own.filter((one) => one.currency === null && overlaps(one, within));
+    // Without a currency, a doubt of any account matters.
+    const doubted = own.filter((one) => one.currency !== null && (currency ?? one.currency) === one.currency);
+    return subtractWindows(
+      complete.map((stretch) => clipped(stretch, within)),
+      doubted,
+    );
+  });
 }
 
 /** The first instant under certificate, as a subquery; without a row where nothing is. */

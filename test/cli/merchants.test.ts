@@ -99,8 +99,6 @@ it('the merchant of the settings can only be disabled in the settings, and the c
 it.each([
   ['statements', 'list'],
   ['statements', 'get', '--merchant', MERCHANT.merchantNo, '--day', '2026-03-02'],
-  ['plan'],
-  ['run'],
 ])('a currency in small letters gives the same message: %s %s', async (...command) => {
   const { code, stderr } = await daybook([...command, '--currency', 'usd'], env);
   expect({ code, stderr }).toEqual({

@@ -5,6 +5,7 @@ import { UNTRACED } from '../../../src/host/trace.ts';
 import { createMetrics, type CountedProcess } from '../../../src/plugins/observe/metrics.ts';
 import { createState } from '../../../src/plugins/observe/state.ts';
 import { recordAuditEvent } from '../../../src/store/audit.ts';
+import { noteDays } from '../../support/note-days.ts';
 import {
   MERCHANT,
   openStage,
@@ -163,6 +164,7 @@ test('breaks: new after the run that found them, known after the next, taken, an
   // An entry that the platform does not send any more leaves a hole in the chain.
   const [hidden] = stage.sandbox.entriesOf(MERCHANT.merchantNo).filter(({ busiDate }) => busiDate > TO);
   await db.deleteFrom('ledger_entry').where('batch_no', '=', hidden!.batchNo).execute();
+  await noteDays(db, MERCHANT.merchantNo);
   await stage.run({ command: 'reconcile', range: null });
   const breaks = [
     'daybook_breaks_open{state="new"}',

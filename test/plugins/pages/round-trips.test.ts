@@ -26,11 +26,11 @@ afterAll(async () => {
 
 /** The number counted, and one or two more for what a page may come to show. */
 test.each([
-  ['the accounts', '/?month=2026-03', 8],
-  ['a month', '/m/SBX-M-1/2026-03', 4],
-  ['a month of another account', '/m/SBX-M-1/2026-03?currency=USD', 4],
+  ['the accounts', '/?month=2026-03', 10],
+  ['a month', '/m/SBX-M-1/2026-03', 5],
+  ['a month of another account', '/m/SBX-M-1/2026-03?currency=USD', 5],
   ['a month of nobody', '/m/NOBODY/2026-03', 4],
-  ['a day', `/m/SBX-M-1/USD/${BROKEN_DAY}`, 14],
+  ['a day', `/m/SBX-M-1/USD/${BROKEN_DAY}`, 15],
   ['a day that was revised', `/m/SBX-M-1/KWD/${REVISED_DAY}`, 14],
 ])('%s sends a limited number', async (_, path, max) => {
   wire.takeStatements();
