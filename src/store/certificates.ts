@@ -4,7 +4,7 @@
  * A day is proven where its last reading was certified and no doubt of an account lies in it (view `account_doubt`).
  */
 import { sql, type RawBuilder, type Selectable } from 'kysely';
-import type { Account, BusinessDay, Window } from '../ledger/entry.ts';
+import type { BusinessDay, Window } from '../ledger/entry.ts';
 import { overlaps, subtractWindows } from '../ledger/window.ts';
 import { arrayLiteral, type Db, rowsOf, type Trx, type ValueOrSql } from './engine/database.ts';
 import type { Certificate } from './engine/schema.ts';
