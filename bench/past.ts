@@ -81,8 +81,8 @@ export async function seedPast(db: Kysely<DB>, { scenario, days }: PastPlatform)
     SELECT 'nightly', 'bench:1:-', at::date, at::date, at, at, 0, '{}'
     FROM (SELECT DISTINCT at FROM ${nights}) AS night ORDER BY night.at`.execute(db);
   await sql`
-    INSERT INTO task (kind, merchant_no, run_id, state, exit_code, reads, holder, figures, finished_at)
-    SELECT 'run', merchant_no, run.id, 'ended', 0, true, holder, '{}', finished_at FROM run CROSS JOIN merchant
+    INSERT INTO run_merchant (merchant_no, run_id, exit_code, reads, holder, figures, finished_at)
+    SELECT merchant_no, run.id, 0, true, holder, '{}', finished_at FROM run CROSS JOIN merchant
     ORDER BY run.id`.execute(db);
   const checked = (days - 1) * PAST_ENTRIES_A_DAY;
   await sql`

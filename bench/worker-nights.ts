@@ -66,9 +66,9 @@ async function stateOf(db: BenchDatabase['db'], runId: number, own: readonly num
 
 async function assertAllDone(db: BenchDatabase['db'], runId: number, merchants: number): Promise<void> {
   const { rows } = await sql<Record<'done' | 'open' | 'leased', number>>`
-    SELECT count(*) FILTER (WHERE exit_code = 0) AS done, count(*) FILTER (WHERE state = 'waiting') AS open,
+    SELECT count(*) FILTER (WHERE exit_code = 0) AS done, count(*) FILTER (WHERE exit_code IS NULL) AS open,
       (SELECT count(*) FROM lease WHERE expires_at > now()) AS leased
-    FROM task WHERE kind = 'run' AND run_id = ${runId}`.execute(db);
+    FROM run_merchant WHERE run_id = ${runId}`.execute(db);
   const { done, open, leased } = rows[0]!;
   if (done !== merchants || open > 0 || leased > 0)
     throw new Error(`of ${merchants} merchants ${done} are done, ${open} wait, and ${leased} are leased`);

@@ -1,7 +1,5 @@
--- Numbers of what people ask for, over all merchants.
-CREATE SEQUENCE range_number;
-CREATE SEQUENCE backfill_number;
-CREATE SEQUENCE repeat_number;
+-- Numbers of requests, over all merchants.
+CREATE SEQUENCE request_number;
 
 -- One run: what it was asked for, when it ran, how it ended. Rows are never deleted.
 CREATE TABLE run (
@@ -23,49 +21,50 @@ CREATE INDEX run_slot ON run (slot) WHERE (slot IS NOT NULL);
 CREATE INDEX run_command ON run (command, started_at DESC);
 CREATE INDEX run_open ON run (id) WHERE (exit_code IS NULL);
 
--- Work on a merchant. run: its part of a run. range: days asked for by date, until each is proven. backfill: a slice of days that is done, or the days that are left.
--- read, publish: days that a person asked on a page to read or publish again.
-CREATE TABLE task (
+-- A merchant's part of a run, and how it ended.
+CREATE TABLE run_merchant (
+  run_id bigint NOT NULL REFERENCES run (id), -- The run.
   merchant_no text COLLATE "C" NOT NULL, -- The merchant.
-  -- The run that it is a part of; the run under which a backfill writes; the run that a range was asked for with, null where none is on record; the run that read or
-  -- published again, null until it has ended.
-  run_id bigint REFERENCES run (id),
-  -- waiting: still to be done. ended: done, or given up with an exit code. cancelled: a person gave it up. left-out: the merchant is not read any more, or another
-  -- backfill took its place.
-  state text NOT NULL CHECK (state IN ('waiting', 'ended', 'cancelled', 'left-out')),
-  exit_code integer, -- How it ended for this merchant alone. Null while it waits, and if it was given up.
+  exit_code integer, -- How the run ended for this merchant alone. Null while it waits for a worker.
   reads boolean NOT NULL DEFAULT false, -- Whether the merchant's ledger was read.
   holder text, -- The process that did it, as host:pid:boot.
-  -- Counts of what was done for this merchant, and why it ended as it did. Of read and publish: who asked and why, how far it is, and what changed.
-  figures jsonb NOT NULL DEFAULT '{}'::jsonb,
-  finished_at timestamptz, -- When it ended or was given up. Null while it waits.
-  kind text NOT NULL CHECK ((kind IN ('run', 'range', 'backfill', 'read', 'publish'))), -- run, range, backfill, read or publish.
-  number bigint, -- By which number people name it: a range's own, that of the backfill, or that on the page of work. Null for a merchant's part of a run.
-  from_day date, -- First business day. Null where it is worked out when the work begins.
-  to_day date, -- Last business day, included. Null where it is worked out when the work begins.
-  attempts integer NOT NULL DEFAULT 0, -- How often it has failed so far.
+  figures jsonb NOT NULL DEFAULT '{}'::jsonb, -- Counts of what was done for this merchant, and why it ended as it did.
+  finished_at timestamptz, -- When it ended. Null while it waits.
+  joins boolean NOT NULL DEFAULT false, -- Whether it waits for its job of an earlier run, which was still on the queue. It ends with that job, or gets a job of its own after it.
+  PRIMARY KEY (merchant_no, run_id)
+);
+CREATE INDEX run_merchant_run ON run_merchant (run_id);
+CREATE INDEX run_merchant_good ON run_merchant (merchant_no, run_id DESC) WHERE (reads AND (exit_code IN (0, 3)));
+CREATE INDEX run_merchant_waiting ON run_merchant (run_id, merchant_no) WHERE (exit_code IS NULL);
+
+-- Days of a merchant that somebody wants read or published. What of them is done is told by their certificates.
+CREATE TABLE request (
+  number bigint NOT NULL, -- By which number people name it. The merchants of a backfill share one.
+  merchant_no text COLLATE "C" NOT NULL, -- The merchant.
+  -- run: by date; open until each day is under certificate, and nights go on with it. backfill: the same, in slices beside the nights. page: to be done once.
+  asked_by text NOT NULL CHECK (asked_by IN ('run', 'backfill', 'page')),
+  what text NOT NULL CHECK (what IN ('read', 'publish')), -- read: read, chained and published; publish: only published.
+  from_day date NOT NULL, -- First business day.
+  to_day date NOT NULL, -- Last business day, included.
+  requested_at timestamptz NOT NULL, -- When it was asked for.
+  -- waiting: still to be done. ended: done. cancelled: a person gave it up. left-out: the merchant is not read any more.
+  state text NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'ended', 'cancelled', 'left-out')),
+  run_id bigint REFERENCES run (id), -- The run that it was asked with; of a page's, the run that did it. Null where there is none.
+  holder text, -- The process that is at work on it, as host:pid:boot. Null while no process is.
+  taken_until timestamptz, -- Until when that process has it unless it says that it works on, by the database's clock.
+  attempts integer NOT NULL DEFAULT 0, -- How often it has failed since something of it was done.
   not_before timestamptz, -- It is not begun before this time: it failed, or the merchant was busy. Null: at any time.
   problem text, -- Why it failed last, or why it was left out. Null if neither.
-  requested_at timestamptz, -- When it was asked for. Null for a merchant's part of a run.
-  started_at timestamptz, -- When the work on a slice, or on what is read or published again, began. Null for others, and before that.
-  -- Of a merchant in a run that workers do: it has no job of its own, as its job of an earlier run was still on the queue. It ends with that job, or gets one of its own
-  -- after it.
-  joins boolean NOT NULL DEFAULT false,
-  CONSTRAINT task_ended_check CHECK ((state = 'ended') = (exit_code IS NOT NULL)),
-  CONSTRAINT task_days_check CHECK (from_day <= to_day),
-  CONSTRAINT task_kind_columns_check CHECK ( CASE WHEN (kind = 'run') THEN ((run_id IS NOT NULL) AND (number IS NULL)) WHEN (kind = 'backfill') THEN ((run_id IS NOT NULL) AND (number IS NOT NULL) AND (from_day IS NOT NULL) AND (to_day IS NOT NULL)) ELSE ((number IS NOT NULL) AND (from_day IS NOT NULL) AND (to_day IS NOT NULL)) END)
+  started_at timestamptz, -- When the work on it began last. Null before that.
+  finished_at timestamptz, -- When it ended or was given up. Null while it waits.
+  exit_code integer, -- The exit code of its last run. Null until it has ended.
+  figures jsonb NOT NULL DEFAULT '{}'::jsonb, -- Of a page's: who asked and why, how far it is, and what changed.
+  PRIMARY KEY (number, merchant_no),
+  CHECK (from_day <= to_day),
+  CHECK ((state = 'waiting') = (finished_at IS NULL))
 );
-CREATE INDEX task_run ON task (run_id, state);
-CREATE INDEX task_good ON task (merchant_no, run_id DESC) WHERE (reads AND (exit_code IN (0, 3)));
-CREATE UNIQUE INDEX task_of_run ON task (merchant_no, run_id) WHERE (kind = 'run');
-CREATE UNIQUE INDEX task_range ON task (number) WHERE (kind = 'range');
-CREATE UNIQUE INDEX task_range_open ON task (merchant_no, from_day, to_day) WHERE ((kind = 'range') AND (state = 'waiting'));
-CREATE UNIQUE INDEX task_backfill_open ON task (number, merchant_no) WHERE ((kind = 'backfill') AND (state = 'waiting'));
-CREATE INDEX task_backfill ON task (number, to_day) WHERE (kind = 'backfill');
-CREATE INDEX task_slice_finished ON task (number, finished_at) WHERE ((kind = 'backfill') AND (state = 'ended'));
-CREATE UNIQUE INDEX task_repeat ON task (number) WHERE (kind IN ('read', 'publish'));
-CREATE UNIQUE INDEX task_repeat_open ON task (merchant_no, kind, from_day, to_day) WHERE ((kind IN ('read', 'publish')) AND (state = 'waiting'));
-CREATE INDEX task_joins ON task (merchant_no, run_id) WHERE joins;
+CREATE UNIQUE INDEX request_open ON request (merchant_no, asked_by, what, from_day, to_day) WHERE (state = 'waiting');
+CREATE INDEX request_days ON request (merchant_no, to_day);
 
 -- The right to be the one run at work. One row for each name; a holder that stops renewing loses it.
 CREATE TABLE lease (

@@ -9,7 +9,7 @@ import { pathToFileURL } from 'node:url';
 import { EXIT } from '../../src/ledger/ending.ts';
 import { loadSettings } from '../../src/settings/load.ts';
 import { openPlatformApp } from '../../src/run/app.ts';
-import { doNextRepeat } from '../../src/run/repeats.ts';
+import { doNextRequest } from '../../src/run/requests.ts';
 import { count, timed, withDatabase, withSandbox, type Measure, type Measured } from '../measure.ts';
 import { addMerchants, manyMerchants, nightEnv, type ManyMerchants } from '../merchants.ts';
 import { startServing } from '../processes.ts';
@@ -113,7 +113,7 @@ async function journey(
 async function publishAgain(env: Readonly<Record<string, string>>): Promise<void> {
   const app = await openPlatformApp(loadSettings({ env, readFile: () => '' }), { env });
   try {
-    const done = await doNextRepeat(app, new AbortController().signal);
+    const done = await doNextRequest(app, new AbortController().signal);
     if (done?.outcome !== 'done') throw new Error(`publishing again: ${JSON.stringify(done)}`);
   } finally {
     await app.close();

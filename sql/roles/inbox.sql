@@ -15,4 +15,4 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON notification TO daybook_inbox;
 -- Alerts that `serve` raises and sends. Of runs it reads only when each merchant was last read successfully.
 GRANT SELECT, INSERT, UPDATE, DELETE ON alert, alert_delivery, alert_condition TO daybook_inbox;
 GRANT SELECT (nights_checked_at, runs_checked_at), UPDATE (nights_checked_at, runs_checked_at) ON installation TO daybook_inbox;
-GRANT SELECT (merchant_no, run_id, reads, exit_code, kind, finished_at) ON task TO daybook_inbox;
+GRANT SELECT (merchant_no, run_id, reads, exit_code, finished_at) ON run_merchant TO daybook_inbox;

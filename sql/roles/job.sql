@@ -15,10 +15,10 @@ GRANT UPDATE (id, clock_off_at, clock_off, nights_checked_at, runs_checked_at, s
 -- Entries, their versions, statements and runs are never deleted.
 GRANT SELECT, INSERT, UPDATE ON
   ledger_entry, ledger_entry_version, quarantined_entry, certificate, account_day, ledger_cursor, continuity_break, statement, artifact,
-  lateness_count, run, task, lease, merchant, account_name,
+  lateness_count, run, run_merchant, request, lease, merchant, account_name,
   reference_list, reference_item, platform_hold
 TO daybook_job;
-GRANT USAGE ON SEQUENCE range_number, backfill_number, repeat_number, book_match_id_seq TO daybook_job;
+GRANT USAGE ON SEQUENCE request_number, book_match_id_seq TO daybook_job;
 -- Audit events and check values of keys are added and never changed.
 REVOKE INSERT ON audit_event FROM daybook_job;
 GRANT SELECT, INSERT (at, by_whom, command, subject, note, assigned_to, due_on) ON audit_event TO daybook_job;

@@ -18,8 +18,8 @@ GRANT INSERT (at, by_whom, command, subject, note, assigned_to, due_on) ON audit
 -- The names of merchants and accounts.
 GRANT INSERT, UPDATE ON account_name TO daybook_pages;
 -- What a person asks to be read or published again is filed, and cancelled while nothing has begun it.
-GRANT INSERT (kind, number, merchant_no, from_day, to_day, state, requested_at, figures), UPDATE (state, finished_at, from_day, to_day) ON task TO daybook_pages;
-GRANT USAGE ON SEQUENCE repeat_number TO daybook_pages;
+GRANT INSERT (number, merchant_no, asked_by, what, from_day, to_day, requested_at, figures), UPDATE (state, finished_at) ON request TO daybook_pages;
+GRANT USAGE ON SEQUENCE request_number TO daybook_pages;
 -- A close and the statements it froze are added and never changed, except for a missing signature.
 GRANT SELECT, INSERT ON month_close TO daybook_pages;
 GRANT SELECT, INSERT, DELETE ON month_preparation TO daybook_pages;

@@ -6,7 +6,7 @@ DO $$ BEGIN
 END $$;
 GRANT USAGE ON SCHEMA public TO daybook_prune;
 GRANT SELECT ON kysely_migration, kysely_migration_lock, run TO daybook_prune;
-GRANT SELECT, DELETE ON task TO daybook_prune;
+GRANT SELECT, DELETE ON run_merchant, request TO daybook_prune;
 GRANT DELETE ON quarantined_entry, notification TO daybook_prune;
 GRANT SELECT (released_at, acknowledged_at) ON quarantined_entry TO daybook_prune;
 GRANT SELECT (kind, notify_hash, outcome, processed_at, resolved_at) ON notification TO daybook_prune;

@@ -6,7 +6,7 @@ END $$;
 GRANT USAGE ON SCHEMA public TO daybook_read_only;
 GRANT SELECT ON
   kysely_migration, installation, ledger_entry, ledger_entry_version, certificate, changed_day, account_doubt, account_day, ledger_cursor,
-  continuity_break, statement, artifact, absent_entry, silent_account, foreign_account_day, event, lateness_count, secret_key_check, run, task, lease, account_name, reference_list,
+  continuity_break, statement, artifact, absent_entry, silent_account, foreign_account_day, event, lateness_count, secret_key_check, run, run_merchant, request, lease, account_name, reference_list,
   reference_item
 TO daybook_read_only;
 GRANT SELECT ON daybook_account_days, daybook_open_breaks, daybook_coverage, daybook_statements TO daybook_read_only;

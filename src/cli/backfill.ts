@@ -1,19 +1,12 @@
 /** `backfill`: historical days, read slice by slice in addition to the nightly run. */
 import type { Command } from 'commander';
 import type { Logger } from 'pino';
-import { runDeps, type PlatformApp } from '../run/app.ts';
-import {
-  backfillStatuses,
-  beginBackfill,
-  cancelBackfill,
-  type BackfillStatus,
-} from '../run/backfill/backfills.ts';
+import type { PlatformApp } from '../run/app.ts';
+import { backfillStatuses, beginBackfill, cancelBackfill, type BackfillStatus } from '../run/backfills.ts';
 import { chosenMerchants, merchantsNotRead } from '../run/chosen-merchants.ts';
 import { backfillText, failureTexts, leftName, notReadLines } from '../run/status-text.ts';
-import { SliceWorker } from '../run/backfill/slice-worker.ts';
+import { doBackfill, type RequestEnd } from '../run/requests.ts';
 import { EXIT, mostSevere, Interrupted, UsageError, type ExitCode } from '../run/verdict/exit-codes.ts';
-import { notesOf } from '../run/run-state.ts';
-import { runById } from '../store/runs.ts';
 import {
   answer,
   collect,
@@ -63,8 +56,8 @@ export function backfillCommand(backfill: Command): void {
     .command('list')
     .description('all backfills: days done, days left, and how long that takes')
     .action((_flags: object, self: Command) =>
-      answer(self, async ({ db, times }) => {
-        const all = await backfillStatuses(db);
+      answer(self, async ({ db, times, now }) => {
+        const all = await backfillStatuses(db, { zone: times.zone, now: now() });
         return { document: all, text: all.length === 0 ? 'no backfill yet' : listText(all, times) };
       }),
     );
@@ -91,9 +84,10 @@ async function begin(app: PlatformApp, log: Logger, flags: BackfillFlags, self: 
   const merchants = (await chosenMerchants(app, asked)).map(({ merchantNo }) => merchantNo);
   const notRead = asked === null ? await merchantsNotRead(app.settings, db) : [];
   const signal = stopSignal();
-  const id = await beginBackfill({ ...range, merchants }, runDeps(app, signal));
+  const zone = app.settings.platform.timeZone;
+  const id = await beginBackfill({ ...range, merchants }, { db, now: app.now, zone });
   const ended = flags.now === true ? await workHere(app, log, id, signal) : NOT_BEGUN;
-  const [status] = await backfillStatuses(db, { id });
+  const [status] = await backfillStatuses(db, clockOf(app), { id });
   const times = timesOf(app.settings);
   const by = app.settings.workers === 'queue' ? 'daybook worker' : 'daybook schedule';
   print(self, {
@@ -114,9 +108,9 @@ async function goOn(app: PlatformApp, log: Logger, self: Command): Promise<void>
   const { db } = app.database;
   const signal = stopSignal();
   const ends: HereEnded[] = [];
-  const open = (await backfillStatuses(db, { isOpen: true })).map(({ id }) => id).reverse();
+  const open = (await backfillStatuses(db, clockOf(app), { isOpen: true })).map(({ id }) => id).reverse();
   for (const id of open) if (!signal.aborted) ends.push(await workHere(app, log, id, signal));
-  const all = (await backfillStatuses(db)).filter(({ id }) => open.includes(id));
+  const all = (await backfillStatuses(db, clockOf(app))).filter(({ id }) => open.includes(id));
   const times = timesOf(app.settings);
   print(self, {
     document: all,
@@ -139,14 +133,20 @@ interface HereEnded {
 
 const NOT_BEGUN: HereEnded = { exitCode: EXIT.done, notes: [] };
 
-/** Does the slices in this process, showing how far it is. 4 if some are left, else as the backfill ended. */
+const clockOf = ({ settings, now }: PlatformApp) => ({
+  zone: settings.platform.timeZone,
+  now: now(),
+});
+
+/** Does the slices in this process, showing how far it is. 4 if some are left, else as the runs of its merchants ended. */
 async function workHere(app: PlatformApp, log: Logger, id: number, signal: AbortSignal): Promise<HereEnded> {
   const { db } = app.database;
   const terminal = process.stderr.isTTY ? process.stderr : null;
-  const worker = new SliceWorker(app, { onTrouble: troubleLog(log) });
-  const show = async (): Promise<void> => {
+  const lastOf = new Map<string, RequestEnd>();
+  const onSlice = async (end: RequestEnd): Promise<void> => {
+    lastOf.set(end.merchantNo, end);
     if (terminal === null) return;
-    const [status] = await backfillStatuses(db, { id });
+    const [status] = await backfillStatuses(db, clockOf(app), { id });
     const { daysDone, daysLeft, leftMs } = status!;
     const all = (daysDone + daysLeft).toLocaleString('en');
     terminal.write(
@@ -155,16 +155,15 @@ async function workHere(app: PlatformApp, log: Logger, id: number, signal: Abort
   };
   try {
     const atOnce = app.settings.merchantsAtOnce;
-    await worker.doBackfill(id, { atOnce, signal, onSlice: show });
+    await doBackfill(app, id, { atOnce, signal, onSlice }, { onTrouble: troubleLog(log) });
   } catch (error) {
     if (!(error instanceof Interrupted)) throw error;
   } finally {
     terminal?.write('\r\u001b[K');
   }
-  const [status] = await backfillStatuses(db, { id });
-  const run = await runById(db, status!.runId);
-  if (run?.exitCode == null) return { exitCode: EXIT.incomplete, notes: [] };
-  return { exitCode: run.exitCode as ExitCode, notes: notesOf(run.figures) };
+  const [status] = await backfillStatuses(db, clockOf(app), { id });
+  const notes = [...lastOf.values()].flatMap(({ reasons }) => reasons.map(({ what }) => what));
+  return { exitCode: status!.exitCode ?? EXIT.incomplete, notes };
 }
 
 const stateOf = ({ endedAt, isCancelled }: BackfillStatus): string =>

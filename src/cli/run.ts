@@ -6,7 +6,7 @@ import type { SeenFigures } from '../reconcile/reconcile.ts';
 import { alertsOf } from '../run/alerts.ts';
 import { statementMailOf } from '../run/statement-mail.ts';
 import { runDeps, type PlatformApp } from '../run/app.ts';
-import { LONG_RUN_DAYS } from '../run/backfill/backfills.ts';
+import { LONG_RUN_DAYS } from '../run/slices.ts';
 import { chosenMerchants, merchantsNotRead } from '../run/chosen-merchants.ts';
 import { clockNews } from '../run/verdict/merchant-reasons.ts';
 import { extendedLookbackText, notReadLines } from '../run/status-text.ts';

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { UsageError, type Reason } from '../run/verdict/exit-codes.ts';
 import { notesOf, reasonOf, withStates, type KnownRun, runEnd } from '../run/run-state.ts';
 import { latestRuns, runById } from '../store/runs.ts';
-import { closeRanges } from '../store/tasks.ts';
+import { closeRequests } from '../store/requests.ts';
 import { answer, withBy } from './context.ts';
 import { idFlag } from './flags.ts';
 import { reasonText } from './output/run-text.ts';
@@ -35,7 +35,7 @@ export function runsCommand(runs: Command): void {
       return answer(self, async ({ recorded }) => {
         const id = idFlag(text, unknown);
         await recorded({ subject: id }, async (trx, now) => {
-          if ((await closeRanges(trx, [id], { state: 'cancelled', now })) === 0)
+          if ((await closeRequests(trx, [id], { askedBy: 'run', state: 'cancelled', now })) === 0)
             throw new UsageError(unknown);
         });
         return { document: { id, forgotten: true }, text: `range ${text} is given up` };

@@ -7,8 +7,7 @@ import { scheduledJobs, type Job } from '../run/schedule/job.ts';
 import { queueOf, type QueuedSlots } from '../run/work-queue.ts';
 import { alertsOf } from '../run/alerts.ts';
 import type { PlatformApp } from '../run/app.ts';
-import { SliceWorker } from '../run/backfill/slice-worker.ts';
-import { withRepeats } from '../run/repeats.ts';
+import { doNextRequest, logRequest, withRequests } from '../run/requests.ts';
 import { nextTime, type DueJob, type ScheduledJob } from '../run/schedule/due.ts';
 import { keepSchedule } from '../run/schedule/schedule.ts';
 import { EXIT, exitCodeOf } from '../run/verdict/exit-codes.ts';
@@ -23,7 +22,7 @@ export function scheduleCommand(command: Command): void {
       const settings = platformSettings(self);
       await keepRunning(
         settings,
-        (app, log, signal) => withRepeats(app, log, signal, () => keepAll(app, log, signal)),
+        (app, log, signal) => withRequests(app, log, signal, () => keepAll(app, log, signal)),
         { onEnd: (log) => log.info('schedule ended') },
       );
     });
@@ -84,11 +83,10 @@ async function keep(
 
 /** Does backfills, slice by slice, and reports the end of each. */
 function backgroundJobs(app: PlatformApp, log: Logger): (signal: AbortSignal) => Promise<boolean> {
-  const worker = new SliceWorker(app);
   return async (signal) => {
-    const end = await worker.doNextSlice(signal);
-    if (end !== null) log[end.outcome === 'failed' ? 'warn' : 'info'](end, 'slice of a backfill');
-    return end !== null;
+    const done = await doNextRequest(app, signal, { backfills: true });
+    if (done !== null) logRequest(log, done);
+    return done !== null;
   };
 }
 

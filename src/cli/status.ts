@@ -16,7 +16,7 @@ import {
 } from '../run/status-text.ts';
 import { alertsOf, type AlertingApp, type Alerts } from '../run/alerts.ts';
 import { unmailedOf } from '../run/statement-mail.ts';
-import { backfillsExitCode } from '../run/backfill/backfills.ts';
+import { backfillsExitCode } from '../run/backfills.ts';
 import { merchantsNotRead } from '../run/chosen-merchants.ts';
 import { overviewOf } from '../run/health.ts';
 import { type LastRuns, reasonOf, type KnownRun, runEnd } from '../run/run-state.ts';

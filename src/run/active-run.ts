@@ -77,6 +77,8 @@ export interface RunRequest {
   /** The merchants were asked for by name: one that another run is at work on ends the run with 5. */
   readonly isByName?: boolean;
   readonly currencies: Chosen;
+  /** A slice of a backfill, whose days are on record already. */
+  readonly isSlice?: boolean;
   /** If true, every published file of these days is read in full and compared; without a range, of all days. */
   readonly repairs?: boolean;
   /** Set if the schedule runs it: the job, and the wall-clock time at which it was due. */

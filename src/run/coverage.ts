@@ -7,7 +7,7 @@ import { mergeWindows, subtractWindows } from '../ledger/window.ts';
 import { daysUncovered } from '../statements/withheld.ts';
 import type { DayRange } from './range.ts';
 import type { Kysely } from 'kysely';
-import { closeRanges, openRequestedRanges, type RequestedRange } from '../store/tasks.ts';
+import { closeRequests, openRequests, type RequestRow } from '../store/requests.ts';
 import type { DB } from '../store/engine/schema.ts';
 import { certifiedOfEach } from '../store/certificates.ts';
 
@@ -170,15 +170,18 @@ function stretchesWithout({
 /** Most days of one merchant's requested ranges that one run reads. The next run continues there. */
 const TAKEN_UP_DAYS_MAX = 92;
 
-/** An open range, with what of it is not under certificate. */
-export interface OpenRange extends RequestedRange {
+/** Days that were asked for, with what of them is not under certificate. */
+export interface OpenRange extends Pick<
+  RequestRow,
+  'id' | 'merchantNo' | 'from' | 'to' | 'requestedAt' | 'runId'
+> {
   /** Up to yesterday, as a day that is not over is not missing yet. */
   readonly missing: readonly Window[];
   readonly missingDays: readonly DayRange[];
 }
 
 /**
- * The merchants' open ranges with what is missing of them, in the order in which they were asked for. A range whose
+ * The merchants' open ranges with what is missing of them, in the order in which they were asked for. A range, or a backfill, whose
  * days are all under certificate is closed by this, whichever run certified them.
  */
 export async function closeReadRanges(
@@ -186,11 +189,16 @@ export async function closeReadRanges(
   merchants: readonly string[],
   clock: Clock,
 ): Promise<OpenRange[]> {
-  const open = await openRanges(db, merchants, clock);
-  const { read = [], left = [] } = Object.groupBy(open, (range) => (isRead(range, clock) ? 'read' : 'left'));
-  const ids = read.map(({ id }) => id);
-  await closeRanges(db, ids, { state: 'ended', now: clock.now });
-  return left;
+  const open = await withMissing(db, await openRequests(db, 'any', merchants), clock);
+  for (const askedBy of ['run', 'backfill'] as const) {
+    // A process that is at work on one ends it itself.
+    const read = open.filter((one) => one.askedBy === askedBy && !one.isHeld && isRead(one, clock));
+    for (const [id, own] of Map.groupBy(read, (one) => one.id)) {
+      const of = own.map(({ merchantNo }) => merchantNo);
+      await closeRequests(db, [id], { askedBy, state: 'ended', now: clock.now, merchants: of });
+    }
+  }
+  return open.filter((one) => one.askedBy === 'run' && !isRead(one, clock)).map(rangeOf);
 }
 
 /** Whether all days of a range are over and under certificate, so that it can be closed. */
@@ -198,32 +206,48 @@ export const isRead = ({ to, missing }: Pick<OpenRange, 'to' | 'missing'>, { zon
   missing.length === 0 && to < dayOf(now.getTime(), zone);
 
 /** Like `closeReadRanges`, but closes nothing. So a range with nothing missing may be in the result. */
-export async function openRanges(
+export const openRanges = async (
   db: Kysely<DB>,
   merchants: readonly string[],
+  clock: Clock,
+): Promise<OpenRange[]> =>
+  (await withMissing(db, await openRequests(db, 'run', merchants), clock)).map(rangeOf);
+
+const rangeOf = ({
+  id,
+  merchantNo,
+  from,
+  to,
+  requestedAt,
+  runId,
+  missing,
+  missingDays,
+}: OpenRange): OpenRange => ({
+  ...{ id, merchantNo, from, to, requestedAt, runId, missing, missingDays },
+});
+
+/** What of these days is not under certificate. One statement, whatever was asked for. */
+export async function withMissing<Asked extends DayRange & { readonly merchantNo: string }>(
+  db: Kysely<DB>,
+  open: readonly Asked[],
   { zone, now }: Clock,
-): Promise<OpenRange[]> {
+): Promise<(Asked & Pick<OpenRange, 'missing' | 'missingDays'>)[]> {
+  if (open.length === 0) return [];
   const yesterday = addDays(dayOf(now.getTime(), zone), -1);
-  const open = await openRequestedRanges(db, merchants);
-  const asked = open.map((range) => ({
-    ...range,
-    // Of a range that lies in the future, this ends before it begins: nothing of it is missing.
-    within: {
-      beginMs: dayWindow(range.from, zone).beginMs,
-      endMs: dayWindow(range.to < yesterday ? range.to : yesterday, zone).endMs,
-    },
-  }));
-  if (asked.length === 0) return [];
-  const of = [...new Set(asked.map(({ merchantNo }) => merchantNo))];
-  const span = {
-    beginMs: Math.min(...asked.map(({ within }) => within.beginMs)),
-    endMs: Math.max(...asked.map(({ within }) => within.endMs)),
-  };
-  const certified = await certifiedOfEach(db, of, span);
+  // Of days that lie in the future, this ends before it begins: nothing of them is missing.
+  const spanOf = ({ from, to }: DayRange): Window => ({
+    beginMs: dayWindow(from, zone).beginMs,
+    endMs: dayWindow(to < yesterday ? to : yesterday, zone).endMs,
+  });
+  const of = [...new Set(open.map(({ merchantNo }) => merchantNo))];
+  const certified = await certifiedOfEach(db, of, {
+    beginMs: Math.min(...open.map((one) => spanOf(one).beginMs)),
+    endMs: Math.max(...open.map((one) => spanOf(one).endMs)),
+  });
   const certifiedOf = new Map(of.map((merchantNo, nth) => [merchantNo, certified[nth]!]));
-  return asked.map(({ within, ...range }) => {
-    const missing = subtractWindows([within], certifiedOf.get(range.merchantNo)!);
-    return { ...range, missing, missingDays: mergeDays(missing.map((window) => daysTouched(window, zone))) };
+  return open.map((one) => {
+    const missing = subtractWindows([spanOf(one)], certifiedOf.get(one.merchantNo)!);
+    return { ...one, missing, missingDays: mergeDays(missing.map((window) => daysTouched(window, zone))) };
   });
 }
 

@@ -21,7 +21,7 @@ import {
   type InboxCounts,
   type OpenCounts,
 } from '../store/fleet-counts.ts';
-import { backfillStatuses, type BackfillStatus, BACKFILL_COMMAND } from './backfill/backfills.ts';
+import { backfillStatuses, type BackfillStatus, BACKFILL_COMMAND } from './backfills.ts';
 import { ownMerchants, readMerchants } from './chosen-merchants.ts';
 import { countDaysMissing, type Clock } from './coverage.ts';
 import { lastRunsOf, type LastRuns, reasonOf } from './run-state.ts';
@@ -74,7 +74,7 @@ export async function overviewOf(db: Kysely<DB>, { settings, jobs, now }: Health
     lastReason: runs.last && reasonOf(runs.last),
     nextRun: nextRun(scheduled, settings.schedule.zone, now),
     ...(queue !== null && { queue: await queue.glance(db) }),
-    backfills: await backfillStatuses(db, { isOpen: true }),
+    backfills: await backfillStatuses(db, { zone: settings.platform.timeZone, now }, { isOpen: true }),
   };
 }
 

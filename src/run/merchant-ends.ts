@@ -7,7 +7,7 @@ import { writeTransaction } from '../store/engine/write-transaction.ts';
 import { keepSampledMonths } from '../store/lateness.ts';
 import { keepHistoricalComparisons } from '../store/historical-days.ts';
 import { STAGES, accountsAsked, type ActiveRun } from './active-run.ts';
-import { endTasks, type TaskEnd } from '../store/tasks.ts';
+import { recordEnds, type MerchantEndRow } from '../store/run-merchants.ts';
 import { recordSettled, unreportedRevisions } from '../store/statements/record-published.ts';
 import { unreportedChanges } from '../store/events.ts';
 import { type Discrepancy, discrepanciesOf, provenOf } from './proven.ts';
@@ -83,7 +83,7 @@ export async function endMerchant(
     await recordSettled(trx, [...publishedNow.stored.values()], publishedNow.settled);
     if (comparison !== null) await keepHistoricalComparisons(trx, [{ merchantNo, comparison }]);
     await keepSampledMonths(trx, monthsHeld === null ? [] : [monthsHeld]);
-    await endTasks(trx, [row], { runId, holder: deps.holder, now });
+    await recordEnds(trx, [row], { runId, holder: deps.holder, now });
     await deps.alerts?.noteEnds(trx, [end], { runId, now });
     return true;
   }).catch((error: unknown) => {
@@ -162,7 +162,7 @@ function endRow(
   outcome: MerchantOutcome,
   standing: OpenItems,
   failures: readonly RunFailure[],
-): TaskEnd & { readonly exitCode: ExitCode } {
+): MerchantEndRow & { readonly exitCode: ExitCode } {
   const all = outcomeOfAll([outcome]);
   const { exitCode, reasons } = judge(all, standing, { id: runId, failures, zone: deps.zone });
   const figures = Object.fromEntries(
@@ -175,7 +175,7 @@ function endRow(
 }
 
 /** The end of a merchant for whom nothing was done, for this reason. */
-export const taskEndOf = (reason: Reason & { readonly merchantNo: string }): TaskEnd => ({
+export const endOfReason = (reason: Reason & { readonly merchantNo: string }): MerchantEndRow => ({
   ...{ merchantNo: reason.merchantNo, exitCode: reason.exitCode, reads: false },
   figures: { reasons: [reason] },
 });

@@ -13,8 +13,8 @@ import { changedDaysOfEach } from '../store/account-days.ts';
 import { absentWindowsOf } from '../store/absent-entries.ts';
 import { certifiedOfEach } from '../store/certificates.ts';
 import { latenessMeasured, measuredOf } from '../store/lateness.ts';
-import { withoutBackfills } from './backfill/backfills.ts';
-import { openPartsOf } from './backfill/tasks.ts';
+import { openRequests } from '../store/requests.ts';
+import { withoutBackfills } from './backfills.ts';
 import { coverageOf, daysTouched, openRanges, daysOfBacklog } from './coverage.ts';
 import {
   nightlyRange,
@@ -63,7 +63,10 @@ async function nightlyDays(
   const certifiedOf = await certifiedOfEach(db, merchants, ALL_TIME);
   const absentOf = await absentWindowsOf(db, merchants);
   const waitingOf = await changedDaysOfEach(db, merchants);
-  const backfillsOf = Map.groupBy(await openPartsOf(db, merchants), ({ merchantNo }) => merchantNo);
+  const backfillsOf = Map.groupBy(
+    await openRequests(db, 'backfill', merchants),
+    ({ merchantNo }) => merchantNo,
+  );
   const measured = await latenessMeasured(db, merchants, today);
   return merchants.map((merchantNo, nth) => {
     const certified = certifiedOf[nth]!;

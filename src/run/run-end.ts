@@ -94,7 +94,8 @@ export async function endRun(run: ActiveRun, merchants: RunMerchants, end: RunEn
   };
   const interrupted = causes.some((cause) => cause instanceof Interrupted);
   await recordEnd(deps, endedRun(run.request, report, interrupted), runFigures(report), { isAway });
-  await markReported(run, standing, ends);
+  // What a slice of a backfill finds is named by the next night, with its alerts.
+  if (run.request.isSlice !== true) await markReported(run, standing, ends);
   return report;
 }
 

@@ -3,9 +3,8 @@ import type { Kysely } from 'kysely';
 import { hasExited } from '../host/process-identity.ts';
 import { lastRunOfHolders, leaseHolders, type RunRow, latestOfEachJob, latestRuns } from '../store/runs.ts';
 import type { DB } from '../store/engine/schema.ts';
-import { BACKFILL_COMMAND } from './backfill/backfills.ts';
 import { EXIT, type ExitCode, isGoodEnd } from './verdict/exit-codes.ts';
-import { countRead } from '../store/tasks.ts';
+import { countRead } from '../store/run-merchants.ts';
 import { inParts } from '../store/account-filter.ts';
 
 export type RunState = 'ended' | 'running' | 'killed';
@@ -31,8 +30,8 @@ export async function withStates(
   const holding = new Set(await leaseHolders(db));
   const lastOf = await lastRunOfHolders(db, [...new Set(open.map(({ holder }) => holder))]);
   const isRunning = (row: RunRow): boolean => {
-    // Any worker, or the schedule, does what is left of it.
-    if (row.isQueued || row.command === BACKFILL_COMMAND) return true;
+    // Any worker does what is left of it.
+    if (row.isQueued) return true;
     if (hasExited(row.holder) || lastOf.get(row.holder) !== row.id) return false;
     // What reads no ledger takes no lease.
     const leaseless = row.fromDay === null;

@@ -1,12 +1,13 @@
 /** One complete run: many merchants side by side, each from reading to published under its own lease, and one report. */
 import type { MerchantAccess } from '../platform/ledger-reader.ts';
-import { merchantsDoneInSlot, recordRequestedRanges } from '../store/tasks.ts';
+import { addDays, dayOf } from '../ledger/business-day.ts';
+import { recordRequests } from '../store/requests.ts';
+import { merchantsDoneInSlot } from '../store/run-merchants.ts';
 import { leaseFence } from '../statements/publish-options.ts';
 import { claimStore, watchOwner } from '../statements/store-owner.ts';
 import { runsOfSlot, startRun } from '../store/runs.ts';
-import { isLong, recordLongRun } from './backfill/backfills.ts';
-import { endBackfills } from './backfill/end.ts';
-import { workInSlices } from './backfill/slices.ts';
+import { BACKFILL_COMMAND } from './backfills.ts';
+import { isLong, workInSlices, workOnSlice } from './slices.ts';
 import {
   checkedBy,
   UNOBSERVED,
@@ -157,16 +158,14 @@ async function work(
   { held, outcomes, ends }: Merchants,
   ranges: ReadonlyMap<string, MerchantDays>,
 ): Promise<void> {
-  const isInSlices = isLong(run.request);
   await workOnAll(run, {
     held,
-    work: isInSlices ? workInSlices : workOnMerchant,
+    work: run.request.isSlice === true ? workOnSlice : isLong(run.request) ? workInSlices : workOnMerchant,
     ranges,
     stages: STAGES[run.request.command],
     outcomes,
     onDone: (outcome) => ends.add({ outcome, lease: held.leaseOf(outcome.merchantNo) }),
   });
-  if (isInSlices) await endBackfills(run.deps);
 }
 
 async function beginRun(request: RunRequest, deps: RunDeps) {
@@ -181,7 +180,7 @@ async function beginRun(request: RunRequest, deps: RunDeps) {
 /** Records the start of the run, and the days asked for by date, which stay open until they are proven. */
 export async function recordStart(request: RunRequest, deps: RunDeps, days: DayRange): Promise<number> {
   const runId = await startRun(deps.db, {
-    command: request.scheduled?.job ?? request.command,
+    command: request.isSlice === true ? BACKFILL_COMMAND : (request.scheduled?.job ?? request.command),
     slot: request.scheduled?.slot ?? null,
     holder: deps.holder,
     fromDay: days.from,
@@ -193,15 +192,20 @@ export async function recordStart(request: RunRequest, deps: RunDeps, days: DayR
   return runId;
 }
 
+/** Of a long run, the days that are over are recorded as a backfill: what it leaves is done as one. */
 async function recordAsked(request: RunRequest, { db, now, zone }: RunDeps, runId: number): Promise<void> {
   const { range } = request;
-  if (range === null || !STAGES[request.command].includes('sync')) return;
-  const left = await recordLongRun({ ...request, range }, { db, now: now(), zone }, runId);
-  if (left === null) return;
-  await recordRequestedRanges(db, {
-    merchants: accountsAsked(request).merchants,
-    ...left,
-    runId,
-    now: now(),
-  });
+  if (range === null || request.isSlice === true || !STAGES[request.command].includes('sync')) return;
+  const { merchants } = accountsAsked(request);
+  if (merchants.length === 0) return;
+  const asked = { merchants, runId, now: now() };
+  const today = dayOf(asked.now.getTime(), zone);
+  const yesterday = addDays(today, -1);
+  const isBackfill = isLong(request);
+  if (isBackfill) {
+    const to = range.to < yesterday ? range.to : yesterday;
+    await recordRequests(db, { ...asked, askedBy: 'backfill', from: range.from, to });
+  }
+  const from = isBackfill ? today : range.from;
+  if (from <= range.to) await recordRequests(db, { ...asked, askedBy: 'run', from, to: range.to });
 }

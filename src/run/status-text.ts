@@ -3,7 +3,7 @@ import { countedInText as counted, firstNamed, showableText } from '../ledger/te
 import { wallSecond } from '../ledger/wall-time.ts';
 import type { Undelivered } from './alerts.ts';
 import { undeliveredMailText } from './statement-mail.ts';
-import type { BackfillStatus } from './backfill/backfills.ts';
+import type { BackfillStatus } from './backfills.ts';
 import { checkedText } from './active-run.ts';
 import { clockNews } from './verdict/merchant-reasons.ts';
 import type { Overview } from './health.ts';
@@ -88,8 +88,8 @@ export const backfillText = ({ id, from, to, leftMs, ...left }: BackfillStatus):
 /** What the next slices said that have failed, a line for each merchant. */
 export const failureTexts = ({ id, failing, failures }: BackfillStatus, zone: string): string[] => [
   ...failures.map(
-    ({ merchantNo, nextDay, tries, problem, tryAt }) =>
-      `backfill ${id}, ${merchantNo} from ${nextDay}: failed ${counted(tries, 'time')}, tried again at ${wallSecond(tryAt.getTime(), zone)}: ${showableText(problem)}`,
+    ({ merchantNo, nextDay, attempts, problem, tryAt }) =>
+      `backfill ${id}, ${merchantNo} from ${nextDay}: failed ${counted(attempts, 'time')}, tried again at ${wallSecond(tryAt.getTime(), zone)}: ${showableText(problem)}`,
   ),
   ...(failing > failures.length
     ? [`backfill ${id}: and ${counted(failing - failures.length, 'more merchant')}`]

@@ -57,8 +57,8 @@ export const proofShapes = (db: Db, own: readonly string[], zone: string) => row
       LEFT JOIN broken ON broken.merchant_no = asked.merchant_no
       LEFT JOIN changed ON changed.merchant_no = asked.merchant_no
       WHERE NOT EXISTS (
-        SELECT FROM task asked_for
-        WHERE asked_for.merchant_no = asked.merchant_no AND kind = 'range' AND state = 'waiting'
+        SELECT FROM request asked_for
+        WHERE asked_for.merchant_no = asked.merchant_no AND asked_by = 'run' AND state = 'waiting'
       )
       GROUP BY 2, 3, 4, 5
     )
@@ -74,8 +74,8 @@ const spansAsJson = (column: string) => sql`coalesce((
 export async function merchantsWithOpenRanges(db: Db, own: readonly string[]): Promise<string[]> {
   const rows = await rowsOf(db)<{ merchantNo: string }>`
     WITH asked AS (${activeWith(own)})
-    SELECT DISTINCT merchant_no AS "merchantNo" FROM task JOIN asked USING (merchant_no)
-    WHERE kind = 'range' AND state = 'waiting' ORDER BY 1`;
+    SELECT DISTINCT merchant_no AS "merchantNo" FROM request JOIN asked USING (merchant_no)
+    WHERE asked_by = 'run' AND state = 'waiting' ORDER BY 1`;
   return rows.map(({ merchantNo }) => merchantNo);
 }
 
@@ -124,12 +124,12 @@ export interface GoodReadings {
   readonly oldestAt: Date | null;
 }
 
-/** One jump along task_good for each merchant, in one statement. */
+/** One jump along run_merchant_good for each merchant, in one statement. */
 export const goodReadings = (db: Db, own: readonly string[]) => rowOf(db)<GoodReadings>`
     WITH asked AS (${activeWith(own)})
     SELECT count(*) FILTER (WHERE last.finished_at IS NULL) AS "neverRead", min(last.finished_at) AS "oldestAt"
     FROM asked LEFT JOIN LATERAL (
-      SELECT finished_at FROM task own
+      SELECT finished_at FROM run_merchant own
       WHERE own.merchant_no = asked.merchant_no AND own.reads AND own.exit_code IN (0, 3)
       ORDER BY own.run_id DESC LIMIT 1
     ) AS last ON true`;

@@ -11,7 +11,7 @@ export const PRUNE_KEEPS_DAYS = 90;
 
 interface Prunable {
   readonly what: string;
-  readonly table: 'alert' | 'event' | 'notification' | 'quarantined_entry' | 'task';
+  readonly table: 'alert' | 'event' | 'notification' | 'quarantined_entry' | 'request' | 'run_merchant';
   /** Which rows of the table, named `old`, may go. */
   readonly rows: (asked: PruneAsked) => RawBuilder<boolean>;
 }
@@ -25,19 +25,18 @@ export interface Pruned extends Pick<Prunable, 'what' | 'table'> {
   readonly rows: number;
 }
 
-/** Runs whose tasks of single merchants may go. The last run of each job is not among them. */
+/** Runs whose ends of single merchants may go. The last run of each job is not among them. */
 const endedRuns = ({ before }: PruneAsked): RawBuilder<unknown> => sql`
   SELECT run.id FROM run
   WHERE run.finished_at < ${before}
-    AND EXISTS (SELECT FROM run later WHERE later.command = run.command AND later.id > run.id)
-    AND NOT EXISTS (SELECT FROM task WHERE task.run_id = run.id AND task.kind = 'backfill' AND task.state = 'waiting')`;
+    AND EXISTS (SELECT FROM run later WHERE later.command = run.command AND later.id > run.id)`;
 
 const MERCHANT_ENDS: Prunable = {
   what: 'how runs ended for each merchant, but for each merchant’s last good reading and each job’s last run',
-  table: 'task',
+  table: 'run_merchant',
   rows: (asked) => sql<boolean>`
-    old.kind = 'run' AND old.state = 'ended' AND old.finished_at < ${asked.before} AND old.run_id IN (${endedRuns(asked)})
-      AND EXISTS (SELECT FROM task later WHERE later.merchant_no = old.merchant_no
+    old.finished_at < ${asked.before} AND old.run_id IN (${endedRuns(asked)})
+      AND EXISTS (SELECT FROM run_merchant later WHERE later.merchant_no = old.merchant_no
         AND later.run_id > old.run_id AND later.reads AND later.exit_code IN (0, 3))`,
 };
 
@@ -45,17 +44,9 @@ const MERCHANT_ENDS: Prunable = {
 const PRUNABLE: readonly Prunable[] = [
   MERCHANT_ENDS,
   {
-    what: 'ranges of days that were asked for by date, and are done or given up',
-    table: 'task',
-    rows: ({ before }) =>
-      sql<boolean>`old.kind = 'range' AND old.state <> 'waiting' AND old.finished_at < ${before}`,
-  },
-  {
-    what: 'slices of ended backfills',
-    table: 'task',
-    rows: ({ before }) => sql<boolean>`old.kind = 'backfill' AND old.number IN (
-      SELECT number FROM task WHERE kind = 'backfill'
-      GROUP BY number HAVING max(finished_at) < ${before} AND NOT bool_or(state = 'waiting'))`,
+    what: 'requests for days that are done or given up',
+    table: 'request',
+    rows: ({ before }) => sql<boolean>`old.finished_at < ${before}`,
   },
   {
     // An acknowledged one stays, with the note: where the platform sends it again, no one has to check it again.
@@ -127,7 +118,7 @@ async function pruned(
 async function pruneMerchantEnds(db: Db, asked: PruneAsked): Promise<number> {
   const runs = await rowsOf(db)<{ id: number }>`
     SELECT id FROM (${endedRuns(asked)}) AS ended
-    WHERE EXISTS (SELECT FROM task WHERE run_id = ended.id AND kind = 'run') ORDER BY id`;
+    WHERE EXISTS (SELECT FROM run_merchant WHERE run_id = ended.id) ORDER BY id`;
   let rows = 0;
   for (const { id } of runs) {
     rows += await pruned(db, MERCHANT_ENDS, asked, sql<boolean>`old.run_id = ${id}`);

@@ -4,7 +4,7 @@ import type { BusinessDay } from '../ledger/entry.ts';
 import { storableJson } from '../ledger/text.ts';
 import { arrayLiteral, type Db, rowsOf } from './engine/database.ts';
 import { DATABASE_NOW } from './engine/lease.ts';
-import { hasWaiting } from './tasks.ts';
+import { hasWaiting } from './run-merchants.ts';
 import type { JsonObject } from './engine/schema.ts';
 
 export interface RunRow {
@@ -226,7 +226,7 @@ export interface GoodReading {
 
 /**
  * By merchant, the last run that read its ledger and ended well for this merchant, however it ended for others.
- * Merchants without such a run are left out. One jump along task_good for each merchant.
+ * Merchants without such a run are left out. One jump along run_merchant_good for each merchant.
  */
 export async function lastGoodReadings(
   db: Db,
@@ -236,7 +236,7 @@ export async function lastGoodReadings(
     SELECT last.merchant_no AS "merchantNo", last.finished_at AS at,
       coalesce(last.checked, (SELECT run.figures->'checked' FROM run WHERE run.id = last.run_id), '[]') AS checked
     FROM unnest(${arrayLiteral(merchants)}::text[]) AS asked (merchant_no) CROSS JOIN LATERAL (
-      SELECT own.merchant_no, own.run_id, own.finished_at, own.figures->'checked' AS checked FROM task own
+      SELECT own.merchant_no, own.run_id, own.finished_at, own.figures->'checked' AS checked FROM run_merchant own
       WHERE own.merchant_no = asked.merchant_no AND own.reads AND own.exit_code IN (0, 3)
       ORDER BY own.run_id DESC LIMIT 1
     ) AS last`;
@@ -249,6 +249,22 @@ export async function latestOfEachJob(db: Db, jobs: readonly string[], limit: nu
     jobs.map((command) => latestRuns(db, { command, limit, scheduled: true })),
   );
   return perJob.flat().sort((a, b) => b.id - a.id);
+}
+
+const PACE_RUNS = 100;
+
+/** What the last slices of backfills did, all together; null if that is not known yet. Pauses between these slices count. Uses run_command. */
+export async function backfillPace(
+  db: Db,
+): Promise<{ readonly days: number; readonly tookMs: number } | null> {
+  const [pace] = await rowsOf(db)<{ days: number | null; tookMs: number | null }>`
+    SELECT sum(to_day - from_day + 1)::bigint AS days,
+      (extract(epoch FROM max(finished_at) - min(started_at)) * 1000)::bigint AS "tookMs"
+    FROM (
+      SELECT * FROM run WHERE command = 'backfill' AND exit_code IN (0, 3) ORDER BY started_at DESC LIMIT ${PACE_RUNS}
+    ) AS last`;
+  const { days, tookMs } = pace!;
+  return days === null || tookMs === null || tookMs <= 0 ? null : { days, tookMs };
 }
 
 /** The processes that hold a lease which has not run out, by the database's clock. */

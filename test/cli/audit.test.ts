@@ -231,9 +231,9 @@ it('adding merchants and giving up a range are recorded with the person', async 
   expect((await daybook(['merchants', 'disable', 'M8', '--by', 'Bob'], env)).code).toBe(2);
   const id = 7;
   await database.db
-    .insertInto('task')
+    .insertInto('request')
     .values({
-      ...{ kind: 'range', number: id, state: 'waiting', merchant_no: 'M7' },
+      ...{ asked_by: 'run', what: 'read', number: id, state: 'waiting', merchant_no: 'M7' },
       ...{ from_day: FROM, to_day: FROM, requested_at: NOW },
     })
     .execute();

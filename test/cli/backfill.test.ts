@@ -38,7 +38,6 @@ it('is recorded, listed with what is left, and cancelled with a row that says wh
   expect(await json('status')).toMatchObject([{ backfills: [{ id: 1, daysLeft: 69 }] }]);
   const { stdout } = await daybook(['status'], env);
   expect(stdout).toContain('backfill 1, 2025-12-27 to 2026-03-05 of 1 merchant: 0 days done, 69 days left');
-  expect((await daybook(['runs'], env)).stdout).toMatch(/1 +backfill .* running/);
 
   expect(await daybook(['backfill', 'cancel', '1', '--by', 'Kim'], env)).toMatchObject({
     code: 0,
@@ -61,7 +60,9 @@ it('with --now does the slices itself, and ends as they did', async () => {
     daysLeft: 0,
     leftMs: 0,
   });
-  expect(await json('runs')).toMatchObject([{ command: 'backfill', exitCode: 0, state: 'ended' }]);
+  expect(await json('runs')).toMatchObject(
+    Array.from({ length: 3 }, () => ({ command: 'backfill', exitCode: 0, state: 'ended' })),
+  );
   expect(await json('status')).toMatchObject([{ provenFrom: FROM, provenThrough: '2026-03-05' }]);
 }, 60_000);
 
@@ -83,12 +84,16 @@ it('needs a first day, and a last one that is over', async () => {
   expect(await said('--from', FROM, '--to', '2026-03-06')).toMatch(/2026-03-06 is not over yet/);
 }, 60_000);
 
+// The night before it has read the last days.
 it('is done by the schedule, slice after slice', { tags: ['long'], timeout: 120_000 }, async () => {
   await daybook(['backfill', '--from', FROM], env);
   const { child, ended } = startDaybook(['schedule'], env);
-  const list = async () => (await json('backfill', 'list')) as { daysLeft: number }[];
-  await expect.poll(async () => (await list())[0]!.daysLeft, { timeout: 60_000 }).toBe(0);
+  const list = async () => (await json('backfill', 'list')) as { endedAt: string | null }[];
+  await expect.poll(async () => (await list())[0]!.endedAt, { timeout: 60_000 }).not.toBeNull();
   child.kill('SIGTERM');
   const { code, stderr } = await ended;
-  expect({ code, slices: stderr.match(/"outcome":"done"/g)?.length }).toEqual({ code: 0, slices: 3 });
+  expect({ code, slices: stderr.match(/"outcome":"(?:slice|done)"/g)?.length }).toEqual({
+    code: 0,
+    slices: 2,
+  });
 });

@@ -15,14 +15,14 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'daybook-prune-'));
   env = { DATABASE_URL: database.url, DAYBOOK_DATA_DIR: folder, DAYBOOK_NOW: '2026-04-01T00:00:00Z' };
   const range = {
-    ...{ kind: 'range', state: 'ended', exit_code: 0 },
+    ...{ asked_by: 'run', what: 'read', state: 'ended', exit_code: 0 },
     from_day: '2025-01-01',
     to_day: '2025-01-02',
     requested_at: OLD,
     finished_at: OLD,
   };
   await database.db
-    .insertInto('task')
+    .insertInto('request')
     .values([
       { ...range, number: 1, merchant_no: 'M1' },
       { ...range, number: 2, merchant_no: 'M2' },
@@ -36,17 +36,17 @@ afterAll(async () => {
 
 const rowsOf = (stdout: string) =>
   (JSON.parse(stdout) as { rows: { table: string; rows: number }[] }).rows.filter(({ rows }) => rows > 0);
-const left = async () => (await database.db.selectFrom('task').select('number').execute()).length;
+const left = async () => (await database.db.selectFrom('request').select('number').execute()).length;
 
 it('counts without --yes, deletes with it, and a second time finds nothing', async () => {
   const asked = ['prune', '--before', '2026-01-01'];
   const counted = await daybook([...asked, '--json'], env);
   expect(counted).toMatchObject({ code: 0, stderr: '' });
   expect(JSON.parse(counted.stdout)).toMatchObject({ before: '2026-01-01', deleted: false });
-  expect(rowsOf(counted.stdout)).toMatchObject([{ table: 'task', rows: 2 }]);
+  expect(rowsOf(counted.stdout)).toMatchObject([{ table: 'request', rows: 2 }]);
   expect((await daybook(asked, env)).stdout).toBe(
-    'rows  table  what\n' +
-      '   2  task   ranges of days that were asked for by date, and are done or given up\n\n' +
+    'rows  table    what\n' +
+      '   2  request  requests for days that are done or given up\n\n' +
       '2 rows may go, and nothing was deleted: `daybook prune --before 2026-01-01 --yes` deletes them\n',
   );
   expect(await left()).toBe(2);

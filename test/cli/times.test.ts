@@ -69,9 +69,9 @@ async function storeTheRest({ app: { database, now } }: Stage): Promise<void> {
     .values({ kind: 'purpose', code: '01', name: 'Goods', first_seen_at: now(), last_seen_at: null })
     .execute();
   await db
-    .insertInto('task')
+    .insertInto('request')
     .values({
-      ...{ kind: 'range', number: 99, state: 'waiting', merchant_no: merchantNo },
+      ...{ asked_by: 'run', what: 'read', number: 99, state: 'waiting', merchant_no: merchantNo },
       ...{ from_day: '2026-02-01', to_day: '2026-02-02', requested_at: now() },
     })
     .execute();

@@ -130,8 +130,7 @@ async function expectDone({ stage }: Night, run: object, files: ReadonlyMap<stri
   const { db } = stage.app.database;
   expect(await queuedRuns(stage)).toEqual([{ ...run, exit_code: 0 }]);
   const ends = await db
-    .selectFrom('task')
-    .where('kind', '=', 'run')
+    .selectFrom('run_merchant')
     .select(['merchant_no', 'exit_code'])
     .orderBy('merchant_no')
     .execute();
@@ -198,7 +197,7 @@ describe('a night that workers do', () => {
     const other = await daybook(['worker', '--until-empty'], env);
     expect(other.code, other.stderr).toBe(0);
     expect(await queuedRuns(stage)).toMatchObject([{ exit_code: 0 }]);
-    const ends = () => db.selectFrom('task').selectAll().orderBy('merchant_no').execute();
+    const ends = () => db.selectFrom('run_merchant').selectAll().orderBy('merchant_no').execute();
     const before = { files: await filesOfStore(stage.app.objects), ends: await ends() };
 
     frozen.child.kill('SIGCONT');

@@ -10,10 +10,10 @@ import {
   backfillStatuses,
   beginBackfill,
   cancelBackfill,
-} from '../../src/run/backfill/backfills.ts';
+} from '../../src/run/backfills.ts';
 import { executeScheduled } from '../../src/run/run.ts';
 import { createBackgroundWork, tick, type ScheduleOptions } from '../../src/run/schedule/schedule.ts';
-import { SliceWorker, type SliceEnd } from '../../src/run/backfill/slice-worker.ts';
+import { doBackfill, doNextRequest, type RequestEnd } from '../../src/run/requests.ts';
 import { Interrupted } from '../../src/run/verdict/exit-codes.ts';
 import type { LedgerReader } from '../../src/platform/ledger-reader.ts';
 import { slotEnds } from '../../src/store/runs.ts';
@@ -64,18 +64,23 @@ async function open(): Promise<Stage> {
 
 const begin = (stage: Stage, merchants: readonly string[] = NUMBERS, days = LONG): Promise<number> =>
   beginBackfill({ ...days, merchants }, stage.deps());
-const slicesOf = (stage: Stage, reader = stage.app.reader): SliceWorker =>
-  new SliceWorker(stage.app, { reader });
+const slicesOf = (stage: Stage, reader = stage.app.reader) => ({
+  doNextSlice: (signal: AbortSignal) => doNextRequest(stage.app, signal, { backfills: true }, { reader }),
+  doBackfill: (id: number, options: Parameters<typeof doBackfill>[2]) =>
+    doBackfill(stage.app, id, options, { reader }),
+});
+const statuses = (stage: Stage) =>
+  backfillStatuses(stage.app.database.db, { zone: 'Asia/Shanghai', now: stage.app.now() });
 /** Does slices until none is to be done now. */
-async function workOn(stage: Stage, slices = slicesOf(stage)): Promise<SliceEnd[]> {
-  const ends: SliceEnd[] = [];
+async function workOn(stage: Stage, slices = slicesOf(stage)): Promise<RequestEnd[]> {
+  const ends: RequestEnd[] = [];
   for (;;) {
     const end = await slices.doNextSlice(new AbortController().signal);
     if (end === null) return ends;
     ends.push(end);
   }
 }
-const progress = async (stage: Stage) => (await backfillStatuses(stage.app.database.db))[0]!;
+const progress = async (stage: Stage) => (await statuses(stage))[0]!;
 /** Without what each certificate in a manifest was asked for: one currency, or null for all. */
 const filesOf = async (stage: Stage) =>
   new Map(
@@ -102,12 +107,12 @@ const runs = (stage: Stage) =>
   stage.app.database.db.selectFrom('run').select(['command', 'exit_code']).orderBy('id').execute();
 const rangesOf = (stage: Stage) =>
   stage.app.database.db
-    .selectFrom('task')
+    .selectFrom('request')
     .select(['from_day', 'to_day', 'finished_at'])
-    .where('kind', '=', 'range')
+    .where('asked_by', '=', 'run')
     .execute();
 const done = (slice: { readonly from: string; readonly to: string }, merchantNo = MERCHANT.merchantNo) => ({
-  ...{ merchantNo, ...slice, outcome: 'done', exitCode: 0 },
+  ...{ merchantNo, days: slice, outcome: expect.stringMatching(/^(slice|done)$/) as string, exitCode: 0 },
 });
 
 /** Reads as usual, until the first call for a window that begins at or after `day`: that one `does`. */
@@ -120,22 +125,28 @@ const from = (stage: Stage, day: string, does: (signal?: AbortSignal) => Promise
 };
 
 describe('a backfill', () => {
-  test('of a hundred days has the rows and files of one run over them, and ends its run', async () => {
+  test('of a hundred days has the rows and files of one run over them', async () => {
     const whole = await open();
     // A run of one currency is not cut into slices.
     expect(await whole.run({ range: LONG, currencies: ['USD'] })).toMatchObject({ exitCode: 0 });
     const stage = await open();
     const id = await begin(stage);
-    expect(await runs(stage)).toEqual([{ command: 'backfill', exit_code: null }]);
-    expect(await workOn(stage)).toMatchObject(SLICES.map((slice) => ({ backfillId: id, ...done(slice) })));
+    expect(await runs(stage)).toEqual([]);
+    expect(await workOn(stage)).toMatchObject(SLICES.map((slice) => ({ id, ...done(slice) })));
     expect(await rowsOf(stage)).toEqual(await rowsOf(whole));
     expect(await storedOf(stage)).toEqual(truthOf(stage));
-    expect(await runs(stage)).toEqual([{ command: 'backfill', exit_code: 0 }]);
-    expect(await progress(stage)).toMatchObject({ daysDone: 100, daysLeft: 0, leftMs: 0, merchantsLeft: 0 });
+    expect(await runs(stage)).toEqual(SLICES.map(() => ({ command: 'backfill', exit_code: 0 })));
+    expect(await progress(stage)).toMatchObject({
+      exitCode: 0,
+      daysDone: 100,
+      daysLeft: 0,
+      leftMs: 0,
+      merchantsLeft: 0,
+    });
     // Nothing is left, and nothing is done again.
-    const before = await footprints(stage, ['task', 'ledger_entry', 'statement']);
+    const before = await footprints(stage, ['request', 'ledger_entry', 'statement']);
     expect(await workOn(stage)).toEqual([]);
-    expect(await footprints(stage, ['task', 'ledger_entry', 'statement'])).toEqual(before);
+    expect(await footprints(stage, ['request', 'ledger_entry', 'statement'])).toEqual(before);
   }, 120_000);
 
   test('killed at work on a slice begins again with this slice', async () => {
@@ -166,6 +177,10 @@ describe('a backfill', () => {
       .updateTable('lease')
       .set({ expires_at: new Date(0) })
       .execute();
+    await db
+      .updateTable('request')
+      .set({ taken_until: new Date(0) })
+      .execute();
     expect(await progress(stage)).toMatchObject({ daysDone: 31, daysLeft: 69 });
     expect(await workOn(stage)).toMatchObject(SLICES.slice(1).map((slice) => done(slice)));
     stop.abort();
@@ -185,7 +200,7 @@ describe('a backfill', () => {
       }),
     );
     await slices.doNextSlice(stop.signal);
-    await expect(slices.doNextSlice(stop.signal)).rejects.toThrow(Interrupted);
+    expect(await slices.doNextSlice(stop.signal)).toMatchObject({ outcome: 'given-back' });
     expect(await progress(stage)).toMatchObject({ daysDone: 31, daysLeft: 69, failing: 0 });
     expect(await workOn(stage)).toHaveLength(3);
   });
@@ -205,7 +220,7 @@ describe('a backfill', () => {
       ...SLICES.map((slice) => done(slice, OTHER.merchantNo)),
     ]);
     const failed = async () => (await progress(stage)).failures[0];
-    expect(await failed()).toMatchObject({ tries: 1, tryAt: new Date('2026-03-06T01:31:00+08:00') });
+    expect(await failed()).toMatchObject({ attempts: 1, tryAt: new Date('2026-03-06T01:31:00+08:00') });
     expect(await progress(stage)).toMatchObject({
       failing: 1,
       merchantsLeft: 1,
@@ -215,10 +230,10 @@ describe('a backfill', () => {
     expect(await workOn(stage)).toEqual([]);
     stage.setNow('2026-03-06T01:31:00+08:00');
     expect(await workOn(stage, slicesOf(stage, failing))).toHaveLength(1);
-    expect(await failed()).toMatchObject({ tries: 2, tryAt: new Date('2026-03-06T01:33:00+08:00') });
+    expect(await failed()).toMatchObject({ attempts: 2, tryAt: new Date('2026-03-06T01:33:00+08:00') });
     stage.setNow('2026-03-06T01:33:00+08:00');
     expect(await workOn(stage)).toMatchObject(SLICES.map((slice) => done(slice)));
-    expect(await runs(stage)).toEqual([{ command: 'backfill', exit_code: 0 }]);
+    expect(await progress(stage)).toMatchObject({ exitCode: 0, daysLeft: 0 });
   });
 
   test('comes back to a merchant that another process is at work on', async () => {
@@ -235,7 +250,7 @@ describe('a backfill', () => {
         expires_at: new Date('2100-01-01'),
       })
       .execute();
-    expect(await workOn(stage)).toMatchObject([{ ...SLICES[0], outcome: 'busy' }]);
+    expect(await workOn(stage)).toMatchObject([{ outcome: 'busy' }]);
     await db.updateTable('lease').set({ expires_at: null }).execute();
     expect(await workOn(stage)).toEqual([]);
     stage.setNow('2026-03-06T01:31:00+08:00');
@@ -279,8 +294,8 @@ describe('a backfill', () => {
     await begin(stage, [MERCHANT.merchantNo, OTHER.merchantNo]);
     const [one, other] = await Promise.all([workOn(stage), workOn(stage)]);
     stage.setNow('2026-03-06T01:31:00+08:00');
-    const ends = [...one, ...other, ...(await workOn(stage))].filter(({ outcome }) => outcome === 'done');
-    expect(ends.map((end) => `${end.merchantNo} ${end.from}`).sort()).toEqual(
+    const ends = [...one, ...other, ...(await workOn(stage))].filter(({ days }) => days !== null);
+    expect(ends.map((end) => `${end.merchantNo} ${end.days!.from}`).sort()).toEqual(
       [MERCHANT, OTHER].flatMap(({ merchantNo }) => SLICES.map((slice) => `${merchantNo} ${slice.from}`)),
     );
     expect(await storedOf(stage)).toEqual(truthOf(stage));
@@ -289,13 +304,13 @@ describe('a backfill', () => {
   test('worked on side by side in one process does each slice once, and tells them', async () => {
     const stage = await open();
     const backfillId = await begin(stage, [MERCHANT.merchantNo, OTHER.merchantNo]);
-    const ends: SliceEnd[] = [];
+    const ends: RequestEnd[] = [];
     await slicesOf(stage).doBackfill(backfillId, {
       ...{ atOnce: 8, signal: new AbortController().signal },
       onSlice: (end) => Promise.resolve(void ends.push(end)),
     });
-    expect(ends.map(({ outcome }) => outcome)).toEqual(Array.from({ length: 8 }, () => 'done'));
-    expect(await runs(stage)).toEqual([{ command: 'backfill', exit_code: 0 }]);
+    expect(ends.map(({ exitCode }) => exitCode)).toEqual(Array.from({ length: 8 }, () => 0));
+    expect(await progress(stage)).toMatchObject({ exitCode: 0, daysLeft: 0 });
   });
 
   test('cancelled does no further slice, and keeps what was read', async () => {
@@ -308,7 +323,6 @@ describe('a backfill', () => {
     expect(await cancel()).toBe(false);
     expect(await workOn(stage)).toEqual([]);
     expect(await progress(stage)).toMatchObject({ isCancelled: true, daysDone: 31, daysLeft: 0 });
-    expect(await runs(stage)).toEqual([{ command: 'backfill', exit_code: 4 }]);
     expect((await storedOf(stage)).length).toBeGreaterThan(0);
   });
 
@@ -379,7 +393,9 @@ describe('a long run', () => {
     expect((await stage.run({ range: null }, { resweepDays: 1 })).sync).toMatchObject([
       { from: '2026-03-04' },
     ]);
-    expect(await workOn(stage)).toMatchObject(SLICES.slice(1).map((slice) => done(slice)));
+    // The night has read the last two days.
+    const left = [SLICES[1]!, SLICES[2]!, { from: '2026-02-27', to: '2026-03-03' }];
+    expect(await workOn(stage)).toMatchObject(left.map((slice) => done(slice)));
     expect((await runs(stage))[0]).toEqual({ command: 'run', exit_code: 70 });
     expect(backfillsExitCode([await progress(stage)])).toBe(0);
   });
@@ -390,10 +406,7 @@ describe('a long run', () => {
     const days = { from: LONG.from, to: '2026-03-06' };
     await stage.run({ range: days }, { reader: broken });
     await stage.run({ range: days });
-    expect(await backfillStatuses(stage.app.database.db)).toMatchObject([
-      { id: 2, daysDone: 100, daysLeft: 0 },
-      { id: 1, daysDone: 0, daysLeft: 0 },
-    ]);
+    expect(await statuses(stage)).toMatchObject([{ daysDone: 100, daysLeft: 0, merchantsLeft: 0 }]);
     expect(await rangesOf(stage)).toEqual([
       { from_day: '2026-03-06', to_day: '2026-03-06', finished_at: null },
     ]);
@@ -419,7 +432,7 @@ describe('the night beside a backfill', () => {
       },
       background: async (signal) => {
         const end = await slices.doNextSlice(signal);
-        if (end !== null) reported.push(`${end.from}: ${end.outcome}`);
+        if (end !== null) reported.push(`${end.days!.from}: ${end.exitCode}`);
         return end !== null;
       },
       onFault: (error) => {
@@ -452,11 +465,11 @@ describe('the night beside a backfill', () => {
     await background.stop();
     expect(reported).toEqual([
       'night 2026-03-03 to 2026-03-04: 0',
-      '2025-11-26: done',
-      '2025-12-27: done',
+      '2025-11-26: 0',
+      '2025-12-27: 0',
       'night 2026-03-04 to 2026-03-05: 0',
-      '2026-01-27: done',
-      '2026-02-27: done',
+      '2026-01-27: 0',
+      '2026-02-27: 0',
     ]);
   });
 

@@ -119,7 +119,7 @@ test('a merchant’s very first night, killed at its first call, is completed by
   hang({ from: FROM }, { range: null }, night('2026-03-03T09:00:00Z'));
   const { db } = stage.app.database;
   const asked = () =>
-    db.selectFrom('task').select(['from_day', 'to_day']).where('kind', '=', 'range').execute();
+    db.selectFrom('request').select(['from_day', 'to_day']).where('asked_by', '=', 'run').execute();
   await expect.poll(asked, { timeout: 30_000 }).toEqual([{ from_day: FROM, to_day: FROM }]);
   await endLease();
   const next = await stage.run({ range: null }, night('2026-03-05T09:00:00Z'));

@@ -114,10 +114,10 @@ const startWorkers = (env: Env): Promise<Started[]> =>
 
 async function expectNothingLeft(): Promise<void> {
   const left = await rows(sql`
-    SELECT (SELECT count(*) FROM task WHERE state = 'waiting') AS tasks,
+    SELECT (SELECT count(*) FROM request WHERE state = 'waiting') + (SELECT count(*) FROM run_merchant WHERE exit_code IS NULL) AS tasks,
       (SELECT count(*) FROM lease WHERE expires_at > now()) AS leases,
       (SELECT count(*) FROM run WHERE exit_code IS NULL) AS runs,
-      (SELECT count(*) FROM daybook_queue.job WHERE name IN ('night', 'backfill', 'dead') AND state <= 'active') AS jobs`);
+      (SELECT count(*) FROM daybook_queue.job WHERE name IN ('night', 'dead') AND state <= 'active') AS jobs`);
   expect(left).toEqual([{ tasks: 0, leases: 0, runs: 0, jobs: 0 }]);
 }
 

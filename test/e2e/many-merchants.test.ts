@@ -30,9 +30,8 @@ const hold = (stage: Stage, { merchantNo }: typeof MERCHANT): Promise<Lease> =>
   });
 const merchantEnds = ({ app }: Stage, runId: number) =>
   app.database.db
-    .selectFrom('task')
+    .selectFrom('run_merchant')
     .selectAll()
-    .where('kind', '=', 'run')
     .where('run_id', '=', runId)
     .orderBy('merchant_no')
     .execute();

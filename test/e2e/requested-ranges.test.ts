@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { planRun } from '../../src/run/plan.ts';
 import { statusOf } from '../../src/run/status.ts';
-import { closeRanges } from '../../src/store/tasks.ts';
+import { closeRequests } from '../../src/store/requests.ts';
 import {
   footprints,
   MERCHANT,
@@ -42,9 +42,9 @@ const nightly = () => stage.run({ range: null }, { resweepDays: 1 });
 /** The ranges that were asked for. The first is the merchant's first night. */
 const ranges = () =>
   stage.app.database.db
-    .selectFrom('task')
+    .selectFrom('request')
     .selectAll()
-    .where('kind', '=', 'range')
+    .where('asked_by', '=', 'run')
     .where('run_id', '>', 1)
     .orderBy('number')
     .execute();
@@ -169,7 +169,8 @@ describe('a range that was not completely read', () => {
     const [one, ...others] = await ranges();
     expect(others).toEqual([]);
     const { db } = stage.app.database;
-    const giveUp = () => closeRanges(db, [one!.number!], { state: 'cancelled', now: stage.app.now() });
+    const giveUp = () =>
+      closeRequests(db, [one!.number], { askedBy: 'run', state: 'cancelled', now: stage.app.now() });
     expect(await giveUp()).toBe(1);
     expect(await giveUp()).toBe(0);
     expect(await status()).toMatchObject({ requested: [], missing: [] });
@@ -188,7 +189,7 @@ describe('a range that was not completely read', () => {
 
   test('a plan records no range, and reads the same as the night would', async () => {
     await cutShort();
-    const tables = ['task', 'run', 'certificate'];
+    const tables = ['request', 'run', 'certificate'];
     const before = await footprints(stage, tables);
     const deps = () => stage.deps({ resweepDays: 1 });
     await planRun(
@@ -235,7 +236,10 @@ test(
       expect(sync[0]!.backlogDays).toEqual([{ from: '2026-03-01', to: '2026-03-01' }]);
       const { db } = first.app.database;
       // The later night is complete, and proof begins with the earlier one. No further range is recorded.
-      const asked = db.selectFrom('task').select(['from_day', 'finished_at']).where('kind', '=', 'range');
+      const asked = db
+        .selectFrom('request')
+        .select(['from_day', 'finished_at'])
+        .where('asked_by', '=', 'run');
       expect(await asked.orderBy('number').execute()).toEqual([
         { from_day: '2026-03-01', finished_at: new Date('2026-03-03T09:00:00Z') },
         { from_day: '2026-03-02', finished_at: new Date('2026-03-03T09:00:00Z') },

@@ -24,7 +24,6 @@ const CAUGHT = [
   'Unreadable',
   'UnreadableRows',
   'UnreadableZip',
-  'SliceUndone',
   'Wrong',
 ];
 

@@ -1,6 +1,6 @@
 /** The lines about how it stands: each thing that there is to say has its sentence, and nothing is said of what is well. */
 import { describe, expect, test } from 'vitest';
-import type { BackfillStatus } from '../../src/run/backfill/backfills.ts';
+import type { BackfillStatus } from '../../src/run/backfills.ts';
 import type { OpenRange } from '../../src/run/coverage.ts';
 import { adjustmentText, leftName, remarksOf, requestedText } from '../../src/run/status-text.ts';
 
@@ -63,9 +63,9 @@ describe('remarks', () => {
   });
 
   test('of a backfill: what is done and left, and what its failed slices said', () => {
-    const failing = { merchantNo: 'M1', nextDay: '2025-02-01', tries: 2, problem: 'no answer', tryAt: AT };
+    const failing = { merchantNo: 'M1', nextDay: '2025-02-01', attempts: 2, problem: 'no answer', tryAt: AT };
     const backfill: BackfillStatus = {
-      ...{ id: 3, runId: 9, isRun: false, requestedAt: AT, endedAt: null, isCancelled: false },
+      ...{ id: 3, isRun: false, exitCode: null, requestedAt: AT, endedAt: null, isCancelled: false },
       ...{ from: '2025-01-01', to: '2025-12-31', merchants: 12, merchantsLeft: 9 },
       ...{ daysDone: 1_200, daysLeft: 1, leftMs: null, failing: 3, failures: [failing] },
     };

@@ -31,13 +31,13 @@ export async function fillMerchants(
       CROSS JOIN LATERAL (SELECT ${DAY.endMs + 1 - 10 * DAY_MS}::bigint + nth * ${DAY_MS}::bigint AS at) AS place`,
     sql`INSERT INTO run (command, slot, holder, started_at, finished_at, exit_code)
       VALUES ('nightly', '2026-03-10T01:30', 'test', ${NOW}::timestamptz, ${NOW}::timestamptz, 0)`,
-    sql`INSERT INTO task (kind, merchant_no, run_id, state, exit_code, reads, figures, finished_at)
-      SELECT 'run', merchant_no, run.id, 'ended', 0, true, '{"checked": ["zone"], "requests": 2}', ${NOW}::timestamptz
+    sql`INSERT INTO run_merchant (merchant_no, run_id, exit_code, reads, figures, finished_at)
+      SELECT merchant_no, run.id, 0, true, '{"checked": ["zone"], "requests": 2}', ${NOW}::timestamptz
       FROM run, ${every(1)} WHERE ${troubled ? sql`n % 9 <> 0` : sql`true`}`,
   ];
   const troubles = [
-    sql`INSERT INTO task (kind, state, number, merchant_no, from_day, to_day, requested_at)
-      SELECT 'range', 'waiting', nextval('range_number'), merchant_no, '2026-01-01'::date + n % 9, '2026-01-20', ${NOW}::timestamptz FROM ${every(5)}`,
+    sql`INSERT INTO request (asked_by, what, number, merchant_no, from_day, to_day, requested_at)
+      SELECT 'run', 'read', nextval('request_number'), merchant_no, '2026-01-01'::date + n % 9, '2026-01-20', ${NOW}::timestamptz FROM ${every(5)}`,
     sql`INSERT INTO account_day (merchant_no, currency, day, opening, credit_total, credit_count, debit_total, debit_count, closing, verdict)
       SELECT merchant_no, 'USD', '2026-03-03', 0, 0, 0, 0, 0, 0, 'continuous' FROM ${every(7)}`,
     sql`UPDATE certificate SET chained = false FROM ${every(7)} WHERE certificate.merchant_no = m.merchant_no AND day = '2026-03-03'`,

@@ -108,8 +108,8 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
       'daybook_queue.job, daybook_statements, event, foreign_account_day, installation, kysely_migration, lateness_count, lease, ledger_cursor, ' +
       'ledger_entry, ledger_entry_version, merchant (added_at, joined_at, merchant_no, status), month_close, ' +
       'month_preparation, quarantined_entry (acknowledged_at, batch_no, begin_ms, currency, end_ms, fingerprint, first_seen_at, id, ' +
-      'merchant_no, note, occurrences, reason, released_at, run_id, span), reference_item, reference_list, run, ' +
-      'secret_key_check, silent_account, statement, statement_mail, task',
+      'merchant_no, note, occurrences, reason, released_at, run_id, span), reference_item, reference_list, request, run, run_merchant, ' +
+      'secret_key_check, silent_account, statement, statement_mail',
     'USAGE: schema daybook_queue, schema public',
   ],
   daybook_pages: [
@@ -118,13 +118,13 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
     'INSERT, SELECT, UPDATE: book_entry',
     'INSERT, SELECT: book_import, book_unreadable, event, month_close',
     'INSERT, UPDATE: account_name',
-    'INSERT: audit_event (assigned_to, at, by_whom, command, due_on, note, subject), task (figures, from_day, kind, merchant_no, number, requested_at, state, to_day)',
+    'INSERT: audit_event (assigned_to, at, by_whom, command, due_on, note, subject), request (asked_by, figures, from_day, merchant_no, number, requested_at, to_day, what)',
     'SELECT: account_day, certificate, continuity_break, ledger_entry, quarantined_entry (raw)',
     'TEMPORARY: database',
     'UPDATE: account_day (version), book_import (added, approved_event_id, audit_event_id, changed, content_sha256, first_day, last_day, returned, rows_read, starts_on, unreadable, withdrawn), ' +
       'book_unreadable (answered_import_id), continuity_break (closed_at, note, status), month_close (reopened_event_id, signature), ' +
-      'quarantined_entry (acknowledged_at, note), task (finished_at, from_day, state, to_day)',
-    'USAGE: book_match_id_seq, repeat_number, schema public',
+      'quarantined_entry (acknowledged_at, note), request (finished_at, state)',
+    'USAGE: book_match_id_seq, request_number, schema public',
   ],
   daybook_inbox: [
     'DELETE, INSERT, SELECT, UPDATE: alert, alert_condition, alert_delivery, notification',
@@ -133,7 +133,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
     'INSERT: audit_event (at, by_whom, command, note, subject)',
     'SELECT, UPDATE: installation (nights_checked_at, runs_checked_at)',
     'SELECT: audit_event, kysely_migration, kysely_migration_lock, reference_item, reference_list, ' +
-      'task (exit_code, finished_at, kind, merchant_no, reads, run_id)',
+      'run_merchant (exit_code, finished_at, merchant_no, reads, run_id)',
     'USAGE: schema public',
   ],
   daybook_sessions: [
@@ -152,17 +152,17 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
     'EXECUTE: functions of daybook_queue',
     'INSERT, SELECT, UPDATE: account_day, account_name, artifact, book_entry, certificate, continuity_break, lateness_count, lease, ' +
       'ledger_cursor, ledger_entry, ledger_entry_version, merchant, platform_hold, quarantined_entry, reference_item, ' +
-      'reference_list, run, statement, statement_mail, task',
+      'reference_list, request, run, run_merchant, statement, statement_mail',
     'INSERT, SELECT: book_import, book_unreadable, month_close, secret_key_check',
     'INSERT: audit_event (assigned_to, at, by_whom, command, due_on, note, subject)',
     'SELECT: account_doubt, audit_event, changed_day, installation, kysely_migration, kysely_migration_lock',
     'TEMPORARY: database',
     'UPDATE: book_import (added, approved_event_id, audit_event_id, changed, content_sha256, first_day, last_day, returned, rows_read, starts_on, unreadable, withdrawn), ' +
       'book_unreadable (answered_import_id), installation (clock_off, clock_off_at, id, nights_checked_at, runs_checked_at, store_turn, store_turn_next), month_close (reopened_event_id, signature)',
-    'USAGE: backfill_number, book_match_id_seq, range_number, repeat_number, schema daybook_queue, schema public',
+    'USAGE: book_match_id_seq, request_number, schema daybook_queue, schema public',
   ],
   daybook_prune: [
-    'DELETE, SELECT: task',
+    'DELETE, SELECT: request, run_merchant',
     'DELETE: alert, event, notification, quarantined_entry',
     'INSERT: audit_event (at, by_whom, command, note, subject)',
     'SELECT: alert (id, raised_at), alert_delivery (alert_id, state), application (changed_at, notify_hash, state), ' +

@@ -45,12 +45,10 @@ async function run(finishedAt: Date | null, command = 'nightly'): Promise<number
 }
 const ended = (runId: number, merchantNo: string, exitCode: number, finishedAt = OLD) =>
   database.db
-    .insertInto('task')
+    .insertInto('run_merchant')
     .values({
-      kind: 'run',
       merchant_no: merchantNo,
       run_id: runId,
-      state: 'ended',
       exit_code: exitCode,
       reads: true,
       finished_at: finishedAt,
@@ -72,9 +70,9 @@ test('of how runs ended, each merchant’s last good reading and each job’s la
   await ended(last, 'M1', 0, YOUNG);
   await ended(last, 'M2', 4, YOUNG);
   // M2 has no good reading after that of the first run.
-  expect(await prune()).toEqual({ task: 2 });
+  expect(await prune()).toEqual({ run_merchant: 2 });
   const left = await database.db
-    .selectFrom('task')
+    .selectFrom('run_merchant')
     .select(['run_id', 'merchant_no'])
     .orderBy('run_id')
     .orderBy('merchant_no')
@@ -90,11 +88,11 @@ test('of how runs ended, each merchant’s last good reading and each job’s la
   expect(await database.db.selectFrom('run').select('id').execute()).toHaveLength(5);
 });
 
-test('ranges that are done or given up go, and open ones stay', async () => {
+test('requests that are done or given up go, and open ones stay', async () => {
   const days = { from_day: '2025-01-01', to_day: '2025-01-02', requested_at: OLD };
-  const range = { kind: 'range', state: 'ended', exit_code: 0, ...days };
+  const range = { asked_by: 'backfill', what: 'read', state: 'ended', exit_code: 0, ...days };
   await database.db
-    .insertInto('task')
+    .insertInto('request')
     .values([
       { ...range, number: 1, merchant_no: 'M1', finished_at: OLD },
       { ...range, number: 2, merchant_no: 'M2', state: 'cancelled', exit_code: null, finished_at: OLD },
@@ -102,27 +100,7 @@ test('ranges that are done or given up go, and open ones stay', async () => {
       { ...range, number: 4, merchant_no: 'M4', state: 'waiting', exit_code: null },
     ])
     .execute();
-  expect(await prune()).toEqual({ task: 2 });
-});
-
-test('an ended backfill goes with its slices, an open one stays', async () => {
-  for (const [number, endedAt] of [OLD, YOUNG, null].entries()) {
-    const of = { kind: 'backfill', number, run_id: await run(OLD, 'backfill'), requested_at: OLD };
-    await database.db
-      .insertInto('task')
-      .values([
-        {
-          ...{ ...of, merchant_no: 'M1', from_day: '2025-01-01', to_day: '2025-01-01', state: 'ended' },
-          ...{ exit_code: 0, holder: 'h', started_at: OLD, finished_at: OLD },
-        },
-        {
-          ...{ ...of, merchant_no: 'M1', from_day: '2025-01-02', to_day: '2025-01-02', not_before: OLD },
-          ...{ state: endedAt === null ? 'waiting' : 'cancelled', exit_code: null, finished_at: endedAt },
-        },
-      ])
-      .execute();
-  }
-  expect(await prune()).toEqual({ task: 2 });
+  expect(await prune()).toEqual({ request: 2 });
 });
 
 test('an unreadable entry goes once the platform no longer sends it, and stays with its note if it was acknowledged', async () => {

@@ -164,7 +164,7 @@ describe('job', () => {
     const jobs = [{ runId: 1, merchantNo: 'M1' }];
     await of('job')
       .transaction()
-      .execute((trx) => enqueue(queue, trx, 'night', jobs));
+      .execute((trx) => enqueue(queue, trx, jobs));
     await queue.boss.supervise();
     const ends: string[] = [];
     await keepWorking(queue, {
@@ -208,7 +208,7 @@ describe('inbox', () => {
     await deliverDue({ db, targets: [], now: () => NOW, onFailed: () => undefined });
     const kinds = (await listAlerts(db, 10)).map(({ kind }) => kind);
     expect(kinds).toContain('key-problem');
-    await forbidden(db, 'SELECT figures FROM task');
+    await forbidden(db, 'SELECT figures FROM run_merchant');
     await forbidden(db, 'SELECT * FROM run');
     await forbidden(db, 'SELECT * FROM event');
   });
@@ -285,7 +285,7 @@ describe('sessions', () => {
     'SELECT * FROM notification',
     'SELECT * FROM secret_key_check',
     'SELECT * FROM installation',
-    'SELECT * FROM task',
+    'SELECT * FROM request',
     'CREATE TABLE more (id int)',
   ])('may not: %s', (statement) => forbidden(of('sessions'), statement));
 });

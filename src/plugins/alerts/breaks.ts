@@ -49,8 +49,8 @@ export async function noteBreaks(
     WHERE status = 'open' AND merchant_no = ANY (${arrayLiteral(merchants)}::text[]) AND (run_id = ${runId} OR EXISTS (
       SELECT FROM run WHERE run.id = found.run_id AND (run.exit_code IS NULL AND run.request IS NULL OR run.command = 'backfill')
     ) OR found_at >= ${new Date(now.getTime() - END_SEARCHED_MS)} AND NOT EXISTS (
-      SELECT FROM task own
-      WHERE own.kind = 'run' AND own.run_id = found.run_id AND own.merchant_no = found.merchant_no AND own.state = 'ended'
+      SELECT FROM run_merchant own
+      WHERE own.run_id = found.run_id AND own.merchant_no = found.merchant_no AND own.exit_code IS NOT NULL
     ))
     ON CONFLICT (kind, merchant_no, subject) DO NOTHING`.execute(trx);
 }

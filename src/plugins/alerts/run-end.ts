@@ -6,7 +6,7 @@ import { isGoodEnd, isLeftToOthers } from '../../run/verdict/exit-codes.ts';
 import type { SettingsWithoutPlatform } from '../../settings/settings.ts';
 import { isLostOrRolledBack, retry } from '../../store/engine/retry.ts';
 import type { DB } from '../../store/engine/schema.ts';
-import { undoneInRun } from '../../store/tasks.ts';
+import { undoneInRun } from '../../store/run-merchants.ts';
 import { noteBreaks } from './breaks.ts';
 import { directlySent, forgetDirectlySent, recordLastSuccess, sendDirectOnceADay } from './deliver.ts';
 import { askBeforehand, noteEvents, sayEvents, type Answers } from './event-alerts.ts';

@@ -5,7 +5,7 @@ import { raiseCondition, type Raising, endConditions } from './outbox.ts';
 import { counted, firstNamed } from '../../ledger/text.ts';
 import { wallTime } from '../../ledger/wall-time.ts';
 import type { DB } from '../../store/engine/schema.ts';
-import { undoneInRun } from '../../store/tasks.ts';
+import { undoneInRun } from '../../store/run-merchants.ts';
 import { ABOUT_NO_MERCHANT, firstSentences, NAMED_MAX } from '../../run/alerts.ts';
 import { addDays, dayOf } from '../../ledger/business-day.ts';
 import { isNoFailure, lastRunsOf, notesOf, type KnownRun, type LastRunsAsked } from '../../run/run-state.ts';
@@ -137,7 +137,7 @@ export interface Missed {
 /**
  * The active merchants, and `own`, whose last good reading ended longer ago than that, and that were not enabled since.
  * Left out are those that were never read well, and those that a later night failed for, as long as failed nights stand:
- * that is reported. One jump along task_good for each merchant, in one statement.
+ * that is reported. One jump along run_merchant_good for each merchant, in one statement.
  */
 async function missedRuns(
   db: Kysely<DB>,
@@ -149,7 +149,7 @@ async function missedRuns(
     WITH late AS (
       SELECT asked.merchant_no, last.finished_at AS at
       FROM (${activeWith(own)}) AS asked CROSS JOIN LATERAL (
-        SELECT read.run_id, read.finished_at FROM task AS read
+        SELECT read.run_id, read.finished_at FROM run_merchant AS read
         WHERE read.merchant_no = asked.merchant_no AND read.reads AND read.exit_code IN (0, 3)
         ORDER BY read.run_id DESC LIMIT 1
       ) AS last
@@ -158,8 +158,8 @@ async function missedRuns(
           SELECT FROM merchant WHERE merchant.merchant_no = asked.merchant_no AND merchant.enabled_at >= ${limit}
         )
         AND NOT (EXISTS (SELECT FROM alert_condition WHERE name = ${NIGHT}) AND EXISTS (
-          SELECT FROM task AS failed
-          WHERE failed.kind = 'run' AND failed.merchant_no = asked.merchant_no AND failed.run_id > last.run_id
+          SELECT FROM run_merchant AS failed
+          WHERE failed.merchant_no = asked.merchant_no AND failed.run_id > last.run_id
             AND failed.exit_code NOT IN (0, 3) AND failed.finished_at >= ${limit}
         ))
     )

@@ -1,8 +1,7 @@
-/** The end of a run that workers did, which is made of the ends of its tasks. */
+/** The end of a run that workers did, which is made of the ends of its merchants. */
 import { firstNamed } from '../../ledger/text.ts';
 import { checkedBy, isNightlyRun, STAGES, type RunDeps } from '../../run/active-run.ts';
-import { endBackfill } from '../../run/backfill/end.ts';
-import { taskEndOf } from '../../run/merchant-ends.ts';
+import { endOfReason } from '../../run/merchant-ends.ts';
 import { merchantFigures, zeroFigures } from '../../run/report.ts';
 import { ON_TRUST, recordEnd } from '../../run/run-end.ts';
 import { noticeShared } from '../../run/stages/notice-stage.ts';
@@ -11,11 +10,11 @@ import { reasonOfNotRead } from '../../run/verdict/finding-reasons.ts';
 import { reasonsOfNotices, reasonsOfShared } from '../../run/verdict/notice-reasons.ts';
 import { markEventsReported } from '../../store/events.ts';
 import { noticeEvent, unreportedNotices } from '../../store/notices.ts';
-import { endTasks, runsToFinish } from '../../store/tasks.ts';
+import { recordEnds, runsToFinish } from '../../store/run-merchants.ts';
 import { lostMerchants } from './jobs.ts';
 import { queuedRun, runReasons, runTotals, type MerchantsReason } from './stored.ts';
 
-/** Different reasons that the summary of a queued run names. The merchants' tasks have all. */
+/** Different reasons that the summary of a queued run names. The merchants' ends have all. */
 const REASONS_MAX = 500;
 const MERCHANTS_NAMED = 5;
 
@@ -72,11 +71,11 @@ export async function finishWaitingRuns(deps: FinishDeps): Promise<number[]> {
   for (const [runId, merchants] of lost) {
     const ends = merchants.map(({ merchantNo, problem: what, exitCode }) => {
       const todo = 'fix the cause, then send it back with `daybook jobs redrive`';
-      return taskEndOf({ exitCode, what: `${merchantNo}: ${what}`, todo, merchantNo });
+      return endOfReason({ exitCode, what: `${merchantNo}: ${what}`, todo, merchantNo });
     });
     await db.transaction().execute(async (trx) => {
       const end = { runId, holder: deps.holder, now: now() };
-      await endTasks(trx, ends, { ...end, ifWaiting: true });
+      await recordEnds(trx, ends, { ...end, ifWaiting: true });
       // Their workers may have found breaks before they died, which are noted to be reported.
       await deps.alerts?.noteBreaks(
         trx,
@@ -86,10 +85,7 @@ export async function finishWaitingRuns(deps: FinishDeps): Promise<number[]> {
     });
   }
   const finished: number[] = [];
-  for (const { id, isQueued } of await runsToFinish(db)) {
-    const isFinished = isQueued ? await finishQueuedRun(id, deps) : await endBackfill(deps, id);
-    if (isFinished) finished.push(id);
-  }
+  for (const id of await runsToFinish(db)) if (await finishQueuedRun(id, deps)) finished.push(id);
   return finished;
 }
 

@@ -75,7 +75,6 @@ function lettersText(letters: readonly DeadLetter[], count: number, times: Times
     listTable(letters, {
       merchant: ({ merchantNo }) => merchantNo,
       '>run': ({ runId }) => runId,
-      '?queue': ({ lane }) => lane,
       '?>attempts': ({ attempts }) => attempts,
       '?given up': ({ givenUpAt }) => times.at(givenUpAt),
       '~why': ({ problem }) => problem,

@@ -4,15 +4,7 @@
  */
 import { sql } from 'kysely';
 import { type Db, type Trx, rowsOf, rowOf } from '../../store/engine/database.ts';
-import {
-  DEAD_LETTERS,
-  LANES,
-  QUEUE_SCHEMA,
-  type Lane,
-  type MerchantJob,
-  executorOf,
-  type Queue,
-} from './queue.ts';
+import { DEAD_LETTERS, NIGHT, QUEUE_SCHEMA, type MerchantJob, executorOf, type Queue } from './queue.ts';
 import { randomUUID } from 'node:crypto';
 import { EXIT, type ExitCode } from '../../ledger/ending.ts';
 import type { LaneCounts, QueueGlance } from '../../run/work-queue.ts';
@@ -22,22 +14,23 @@ const JOBS = sql.table(`${QUEUE_SCHEMA}.job`);
 const IS_OPEN = sql`state <= 'active'`;
 /** A dead letter that pg-boss could not send back is marked as failed there, and stays a dead letter. */
 const IS_DEAD = sql`state <> 'completed' AND state <> 'cancelled'`;
-const IS_ON_A_LANE = sql`name IN (${sql.join(LANES)})`;
+const IS_OF_NIGHT = sql`name = ${NIGHT}`;
 
 /** The run of a job; null where its payload, which anybody with the queue's rights may write, does not say it as daybook does. */
 const RUN_ID = sql`CASE WHEN data->>'runId' ~ '^[0-9]{1,15}$' THEN (data->>'runId')::bigint END`;
 
 export async function isEmpty(db: Db): Promise<boolean> {
   const rows = await rowsOf(db)<{ open: boolean }>`
-    SELECT EXISTS (SELECT 1 FROM ${JOBS} WHERE ${IS_ON_A_LANE} AND ${IS_OPEN})
-      OR EXISTS (SELECT 1 FROM task WHERE joins AND state = 'waiting') AS open`;
+    SELECT EXISTS (SELECT 1 FROM ${JOBS} WHERE ${IS_OF_NIGHT} AND ${IS_OPEN})
+      OR EXISTS (SELECT 1 FROM run_merchant WHERE joins AND exit_code IS NULL) AS open`;
   return !rows[0]!.open;
 }
 
-export async function waitingOn(db: Db, lane: Lane): Promise<boolean> {
+/** Whether a merchant waits for a worker. */
+export async function isWaiting(db: Db): Promise<boolean> {
   const { waits } = await rowOf(db)<{ waits: boolean }>`
     SELECT EXISTS (
-      SELECT 1 FROM ${JOBS} WHERE name = ${lane} AND state < 'active' AND start_after <= now()) AS waits`;
+      SELECT 1 FROM ${JOBS} WHERE ${IS_OF_NIGHT} AND state < 'active' AND start_after <= now()) AS waits`;
   return waits;
 }
 
@@ -46,16 +39,13 @@ export async function laneCounts(db: Db): Promise<LaneCounts[]> {
     SELECT name AS lane, count(*) FILTER (WHERE state < 'active') AS waiting,
       count(*) FILTER (WHERE state = 'active') AS active,
       min(created_on) FILTER (WHERE state < 'active') AS oldest
-    FROM ${JOBS} WHERE ${IS_ON_A_LANE} AND ${IS_OPEN} GROUP BY name`;
-  return LANES.map(
-    (lane) => rows.find((row) => row.lane === lane) ?? { lane, waiting: 0, active: 0, oldest: null },
-  );
+    FROM ${JOBS} WHERE ${IS_OF_NIGHT} AND ${IS_OPEN} GROUP BY name`;
+  return [rows[0] ?? { lane: NIGHT, waiting: 0, active: 0, oldest: null }];
 }
 
 /** A job that was given up: each of its attempts failed, or its workers were lost. */
 export interface DeadLetter extends MerchantJob {
   readonly id: string;
-  readonly lane: Lane;
   readonly problem: string;
   /** The exit code that the last attempt's error had; null if the worker was lost. */
   readonly exitCode: number | null;
@@ -71,7 +61,7 @@ interface DeadLetterFilter {
 
 /** Dead letters, the oldest first. */
 export const deadLetters = (db: Db, { limit, merchants, ids }: DeadLetterFilter) => rowsOf(db)<DeadLetter>`
-    SELECT id, coalesce(${RUN_ID}, 0) AS "runId", coalesce(data->>'merchantNo', singleton_key, 'job ' || id) AS "merchantNo", source_name AS lane,
+    SELECT id, coalesce(${RUN_ID}, 0) AS "runId", coalesce(data->>'merchantNo', singleton_key, 'job ' || id) AS "merchantNo",
       coalesce(source_output->>'message', source_output->'value'->>'message', 'no reason is known') AS problem,
       CASE WHEN source_output->>'exitCode' ~ '^[0-9]{1,3}$' THEN (source_output->>'exitCode')::int END AS "exitCode", source_retry_count + 1 AS attempts,
       created_on AS "givenUpAt"
@@ -87,14 +77,10 @@ export async function countDeadLetters(db: Db): Promise<number> {
   return count;
 }
 
-export async function merchantsWithJob(
-  db: Db,
-  lane: Lane,
-  merchants: readonly string[],
-): Promise<Set<string>> {
+export async function merchantsWithJob(db: Db, merchants: readonly string[]): Promise<Set<string>> {
   const rows = await rowsOf(db)<{ merchantNo: string }>`
     SELECT singleton_key AS "merchantNo" FROM ${JOBS}
-    WHERE name = ${lane} AND ${IS_OPEN} AND singleton_key = ANY(${merchants})`;
+    WHERE ${IS_OF_NIGHT} AND ${IS_OPEN} AND singleton_key = ANY(${merchants})`;
   return new Set(rows.map(({ merchantNo }) => merchantNo));
 }
 
@@ -123,7 +109,7 @@ export interface Redriven {
 }
 
 /**
- * Sends dead letters back, of some merchants or of all, one for each merchant and queue: the oldest. The others stay, as
+ * Sends dead letters back, of some merchants or of all, one for each merchant: the oldest. The others stay, as
  * do those of a merchant with a job that waits or is at work. `trx` is the transaction that opens their runs again.
  */
 export async function redrive(
@@ -143,20 +129,11 @@ export async function redrive(
   return { sent, kept: letters.filter((letter) => !sent.includes(letter)) };
 }
 
-/** The oldest letter of each merchant and queue where no other job of the merchant is open. */
+/** The oldest letter of each merchant where no other job of the merchant is open. */
 async function sendable(trx: Trx, letters: readonly DeadLetter[]): Promise<DeadLetter[]> {
-  const chosen: DeadLetter[] = [];
-  for (const lane of LANES) {
-    const own = letters.filter((letter) => letter.lane === lane);
-    const merchants = [...new Set(own.map(({ merchantNo }) => merchantNo))];
-    const taken = await merchantsWithJob(trx, lane, merchants);
-    for (const letter of own) {
-      if (taken.has(letter.merchantNo)) continue;
-      taken.add(letter.merchantNo);
-      chosen.push(letter);
-    }
-  }
-  return chosen;
+  const merchants = [...new Set(letters.map(({ merchantNo }) => merchantNo))];
+  const taken = await merchantsWithJob(trx, merchants);
+  return letters.filter(({ merchantNo }) => !taken.has(merchantNo) && taken.add(merchantNo));
 }
 
 const BATCH = 5_000;
@@ -168,7 +145,6 @@ const BATCH = 5_000;
 export async function enqueue(
   { boss }: Pick<Queue, 'boss'>,
   trx: Trx,
-  lane: Lane,
   jobs: readonly MerchantJob[],
 ): Promise<MerchantJob[]> {
   const db = executorOf(trx);
@@ -176,7 +152,7 @@ export async function enqueue(
   for (let at = 0; at < jobs.length; at += BATCH) {
     const batch = jobs.slice(at, at + BATCH).map((job) => ({ id: randomUUID(), job }));
     const sent = batch.map(({ id, job }) => ({ id, data: job, singletonKey: job.merchantNo }));
-    const taken = new Set(await boss.insert(lane, sent, { db, returnId: true }));
+    const taken = new Set(await boss.insert(NIGHT, sent, { db, returnId: true }));
     refused.push(...batch.filter(({ id }) => !taken.has(id)).map(({ job }) => job));
   }
   return refused;
@@ -189,24 +165,21 @@ export async function enqueue(
 export async function sendJoined({ boss, db }: Queue): Promise<void> {
   await db.transaction().execute(async (trx) => {
     const jobs = await rowsOf(trx)<MerchantJob>`
-      SELECT DISTINCT ON (merchant_no) run_id AS "runId", merchant_no AS "merchantNo" FROM task
-      WHERE joins AND state = 'waiting' AND NOT EXISTS (
-        SELECT FROM ${JOBS} WHERE name = 'night' AND ${IS_OPEN} AND singleton_key = task.merchant_no)
+      SELECT DISTINCT ON (merchant_no) run_id AS "runId", merchant_no AS "merchantNo" FROM run_merchant AS own
+      WHERE joins AND exit_code IS NULL AND NOT EXISTS (
+        SELECT FROM ${JOBS} WHERE name = 'night' AND ${IS_OPEN} AND singleton_key = own.merchant_no)
       ORDER BY merchant_no, run_id LIMIT ${LOST_MAX}`;
     if (jobs.length === 0) return;
-    const refused = await enqueue({ boss }, trx, 'night', jobs);
+    const refused = await enqueue({ boss }, trx, jobs);
     const sent = jobs.filter((job) => !refused.includes(job));
     await sql`
-      UPDATE task SET joins = false FROM ${jobRows(sent)}
-      WHERE task.kind = 'run' AND task.run_id = job.run_id AND task.merchant_no = job.merchant_no`.execute(
-      trx,
-    );
+      UPDATE run_merchant AS own SET joins = false FROM ${jobRows(sent)}
+      WHERE own.run_id = job.run_id AND own.merchant_no = job.merchant_no`.execute(trx);
   });
 }
 
 /** A job that a worker has taken. `retryCount` says which attempt it is. */
 export interface ClaimedJob extends MerchantJob {
-  readonly lane: Lane;
   readonly id: string;
   readonly retryCount: number;
 }
@@ -216,13 +189,13 @@ export interface ClaimedJob extends MerchantJob {
  * Does nothing if the job is no longer this worker's.
  */
 export async function giveBack({ boss, db }: Queue, job: ClaimedJob, delayS: number): Promise<void> {
-  const { lane, runId, merchantNo } = job;
+  const { runId, merchantNo } = job;
   await db.transaction().execute(async (trx) => {
     const executor = executorOf(trx);
-    const removed = await boss.deleteJob(lane, attemptOf(job), { db: executor });
+    const removed = await boss.deleteJob(NIGHT, attemptOf(job), { db: executor });
     if (affectedBy(removed) === 0) return;
     const again = { data: { runId, merchantNo }, singletonKey: merchantNo, startAfter: delayS };
-    await boss.insert(lane, [again], { db: executor });
+    await boss.insert(NIGHT, [again], { db: executor });
   });
 }
 
@@ -232,19 +205,18 @@ export async function giveBack({ boss, db }: Queue, job: ClaimedJob, delayS: num
  */
 export async function claimed(
   { boss, db }: Queue,
-  lane: Lane,
   { id, retryCount, data }: { readonly id: string; readonly retryCount: number; readonly data: unknown },
   onProblem: (error: unknown) => void,
 ): Promise<ClaimedJob | null> {
   const { runId, merchantNo } = (data ?? {}) as Readonly<Record<string, unknown>>;
   if (Number.isSafeInteger(runId) && typeof merchantNo === 'string' && merchantNo !== '')
-    return { lane, id, retryCount, runId: Number(runId), merchantNo };
-  const message = `the payload of job ${id} on the queue ${lane} cannot be read: it does not name a run and a merchant`;
+    return { id, retryCount, runId: Number(runId), merchantNo };
+  const message = `the payload of job ${id} cannot be read: it does not name a run and a merchant`;
   onProblem(new Error(`${message}; the job is given up, and \`daybook jobs list\` shows it`));
-  await sql`UPDATE ${JOBS} SET retry_limit = retry_count WHERE name = ${lane} AND id = ${id}::uuid`.execute(
+  await sql`UPDATE ${JOBS} SET retry_limit = retry_count WHERE ${IS_OF_NIGHT} AND id = ${id}::uuid`.execute(
     db,
   );
-  await boss.fail(lane, { id, retryCount }, { message });
+  await boss.fail(NIGHT, { id, retryCount }, { message });
   return null;
 }
 
@@ -273,10 +245,9 @@ export async function lostMerchants(db: Db): Promise<LostMerchant[]> {
   const rows = await rowsOf(db)<MerchantJob>`
     SELECT run_id AS "runId", merchant_no AS "merchantNo" FROM (
       SELECT waiting.run_id, waiting.merchant_no
-      FROM run JOIN task waiting ON waiting.run_id = run.id AND waiting.state = 'waiting' AND waiting.kind = 'run'
-        AND NOT waiting.joins
+      FROM run JOIN run_merchant waiting ON waiting.run_id = run.id AND waiting.exit_code IS NULL AND NOT waiting.joins
       WHERE run.request IS NOT NULL AND run.exit_code IS NULL
-      EXCEPT SELECT ${RUN_ID}, singleton_key COLLATE "C" FROM ${JOBS} WHERE ${IS_ON_A_LANE} AND ${IS_OPEN}
+      EXCEPT SELECT ${RUN_ID}, singleton_key COLLATE "C" FROM ${JOBS} WHERE ${IS_OF_NIGHT} AND ${IS_OPEN}
     ) AS lost
     ORDER BY 1, 2 LIMIT ${LOST_MAX}`;
   if (rows.length === 0) return [];
@@ -303,8 +274,8 @@ const jobRows = (jobs: readonly MerchantJob[]) => sql`unnest(
 export async function waitAgain(trx: Trx, jobs: readonly MerchantJob[]): Promise<void> {
   const runIds = jobs.map(({ runId }) => runId);
   await sql`
-    UPDATE task SET state = 'waiting', exit_code = NULL, finished_at = NULL, holder = NULL FROM ${jobRows(jobs)}
-    WHERE task.kind = 'run' AND task.run_id = job.run_id AND task.merchant_no = job.merchant_no`.execute(trx);
+    UPDATE run_merchant AS own SET exit_code = NULL, finished_at = NULL, holder = NULL FROM ${jobRows(jobs)}
+    WHERE own.run_id = job.run_id AND own.merchant_no = job.merchant_no`.execute(trx);
   await sql`
     UPDATE run SET exit_code = NULL, finished_at = NULL WHERE id = ANY(${runIds}::bigint[])`.execute(trx);
 }

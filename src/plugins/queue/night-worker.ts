@@ -3,12 +3,12 @@ import { runZoneGate, type RunDeps } from '../../run/active-run.ts';
 import { runDeps, type PlatformApp } from '../../run/app.ts';
 import { chosenMerchants } from '../../run/chosen-merchants.ts';
 import { underLeases } from '../../run/leases.ts';
-import { endMerchant, taskEndOf } from '../../run/merchant-ends.ts';
+import { endMerchant, endOfReason } from '../../run/merchant-ends.ts';
 import { RunMemory, workOnStages, type RecordedRun } from '../../run/recorded-run.ts';
 import { markReported } from '../../run/run-end.ts';
 import { withExplainedFailure } from '../../run/stages/sync-stage.ts';
 import { EXIT, UsageError, type ExitCode } from '../../run/verdict/exit-codes.ts';
-import { endJoined, endTasks } from '../../store/tasks.ts';
+import { endJoined, recordEnds } from '../../store/run-merchants.ts';
 import type { MerchantJob } from './queue.ts';
 import { merchantExitCode, queuedRun, type QueuedRequest } from './stored.ts';
 
@@ -52,9 +52,9 @@ export class NightWorker {
       });
       // It was disabled since its job was sent: there is nothing to do for it.
       if (merchants instanceof UsageError) {
-        const end = taskEndOf({ exitCode: EXIT.done, what: merchants.message, todo: null, merchantNo });
+        const end = endOfReason({ exitCode: EXIT.done, what: merchants.message, todo: null, merchantNo });
         const { db, holder, now } = deps;
-        await endTasks(db, [end], { runId, holder, now: now(), ifWaiting: true });
+        await recordEnds(db, [end], { runId, holder, now: now(), ifWaiting: true });
         return EXIT.done;
       }
       const request = { command, range, currencies, merchants, ...(scheduled !== null && { scheduled }) };

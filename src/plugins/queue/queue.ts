@@ -148,9 +148,8 @@ async function bringQueues(boss: PgBoss): Promise<boolean> {
 /** The database schema of pg-boss's tables, separate from daybook's own. */
 export const QUEUE_SCHEMA = 'daybook_queue';
 
-/** The queues that workers take jobs from, the most urgent first. */
-export const LANES = ['night', 'backfill'] as const;
-export type Lane = (typeof LANES)[number];
+/** The queue that workers take jobs from. */
+export const NIGHT = 'night';
 
 /** Where a job goes whose last attempt failed. Nothing takes it from there but `jobs redrive`. */
 export const DEAD_LETTERS = 'dead';
@@ -187,7 +186,7 @@ const worked = {
 /** All queues. The dead letters come first, as the others name them. */
 const QUEUES: readonly QueueOptions[] = [
   { name: DEAD_LETTERS, retryLimit: 0, retentionSeconds: KEPT_DEAD_S, deleteAfterSeconds: KEPT_DEAD_S },
-  ...LANES.map((name) => ({ name, ...worked })),
+  { name: NIGHT, ...worked },
 ];
 
 export interface MerchantJob {

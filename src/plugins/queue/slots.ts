@@ -16,7 +16,7 @@ import type { QueuedSlots } from '../../run/work-queue.ts';
 import { finishQueuedRun } from './end-run.ts';
 import { enqueue } from './jobs.ts';
 import { withQueue, type MerchantJob, type Queue } from './queue.ts';
-import { joinEarlierJobs, lockSlot, openRunOfSlot, openRunSince, queueTasks } from './stored.ts';
+import { joinEarlierJobs, lockSlot, openRunOfSlot, openRunSince, queueMerchants } from './stored.ts';
 
 /** Calls `work` with the slots, while the queue is open. */
 export async function withSlots(
@@ -47,7 +47,7 @@ function slotsOver(queue: Queue, app: PlatformApp, log: Logger): QueuedSlots {
       const deps = { ...runDeps(app, signal), ...job.lookback?.(app.settings) };
       const run = await queueSlot(await ledgerRequest(app, due), {
         ...deps,
-        enqueue: (trx, merchants) => enqueue(queue, trx, 'night', merchants),
+        enqueue: (trx, merchants) => enqueue(queue, trx, merchants),
       });
       if (run === null) {
         log.info(due, 'job done by another process');
@@ -105,7 +105,12 @@ async function begin(request: RunRequest, days: DayRange, deps: QueueingDeps, tr
   const { lateSweepDays = null } = deps;
   const runId = await recordStart(request, { ...deps, db: trx }, days);
   const merchants = request.merchants.map(({ merchantNo }) => merchantNo);
-  await queueTasks(trx, runId, { command, range, currencies, scheduled, lateSweepDays, notRead }, merchants);
+  await queueMerchants(
+    trx,
+    runId,
+    { command, range, currencies, scheduled, lateSweepDays, notRead },
+    merchants,
+  );
   const jobs = merchants.map((merchantNo) => ({ runId, merchantNo }));
   const refused = await deps.enqueue(trx, jobs);
   const joining = refused.map(({ merchantNo }) => merchantNo);

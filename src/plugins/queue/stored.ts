@@ -1,4 +1,4 @@
-/** Runs that workers do, in the tables of runs and tasks: what each was asked for, what of it waits, and what came of it. */
+/** Runs that workers do, in the tables of runs and their merchants: what each was asked for, what of it waits, and what came of it. */
 import { sql } from 'kysely';
 import type { BusinessDay } from '../../ledger/entry.ts';
 import { storableJson } from '../../ledger/text.ts';
@@ -6,9 +6,9 @@ import type { RunRequest } from '../../run/active-run.ts';
 import type { DueJob } from '../../run/schedule/due.ts';
 import { arrayLiteral, lockNamed, type Db, type Trx, rowsOf } from '../../store/engine/database.ts';
 import type { RunRow } from '../../store/runs.ts';
-import { hasWaiting } from '../../store/tasks.ts';
+import { hasWaiting } from '../../store/run-merchants.ts';
 
-/** What a run that workers do was asked for. Its merchants are its tasks, their tokens nowhere but in `merchant`. */
+/** What a run that workers do was asked for. Its merchants have rows, their tokens nowhere but in `merchant`. */
 export interface QueuedRequest extends Pick<RunRequest, 'command' | 'range' | 'currencies' | 'notRead'> {
   readonly scheduled: DueJob | null;
   /** As in `RunDeps`; null if there is no such sweep. */
@@ -16,7 +16,7 @@ export interface QueuedRequest extends Pick<RunRequest, 'command' | 'range' | 'c
 }
 
 /** Makes these merchants wait in a run that workers do, and stores what it was asked for. */
-export async function queueTasks(
+export async function queueMerchants(
   trx: Trx,
   runId: number,
   request: QueuedRequest,
@@ -28,8 +28,8 @@ export async function queueTasks(
     .where('id', '=', runId)
     .execute();
   await sql`
-    INSERT INTO task (kind, merchant_no, run_id, state)
-    SELECT 'run', merchant_no, ${runId}::bigint, 'waiting'
+    INSERT INTO run_merchant (merchant_no, run_id)
+    SELECT merchant_no, ${runId}::bigint
       FROM unnest(${arrayLiteral(merchants)}::text[]) AS one (merchant_no)`.execute(trx);
 }
 
@@ -81,10 +81,8 @@ export async function lockSlot(trx: Trx, job: string, slot: string): Promise<voi
 export async function joinEarlierJobs(trx: Trx, runId: number, merchants: readonly string[]): Promise<void> {
   if (merchants.length === 0) return;
   await sql`
-    UPDATE task SET joins = true
-    WHERE kind = 'run' AND run_id = ${runId} AND merchant_no = ANY (${arrayLiteral(merchants)}::text[])`.execute(
-    trx,
-  );
+    UPDATE run_merchant SET joins = true
+    WHERE run_id = ${runId} AND merchant_no = ANY (${arrayLiteral(merchants)}::text[])`.execute(trx);
 }
 
 /** The exit code of the merchant's part of the run, null while it waits; undefined if it is none of the run's. */
@@ -94,8 +92,8 @@ export async function merchantExitCode(
   merchantNo: string,
 ): Promise<number | null | undefined> {
   const [part] = await rowsOf(db)<{ exitCode: number | null }>`
-    SELECT exit_code AS "exitCode" FROM task
-    WHERE kind = 'run' AND run_id = ${runId} AND merchant_no = ${merchantNo}`;
+    SELECT exit_code AS "exitCode" FROM run_merchant
+    WHERE run_id = ${runId} AND merchant_no = ${merchantNo}`;
   return part?.exitCode;
 }
 
@@ -110,12 +108,12 @@ interface RunTotals {
 
 export async function runTotals(db: Db, runId: number): Promise<RunTotals> {
   const merchants = await rowsOf(db)<{ merchantNo: string; exitCode: number; reads: boolean }>`
-    SELECT merchant_no AS "merchantNo", exit_code AS "exitCode", reads FROM task
-    WHERE run_id = ${runId} AND kind = 'run' AND state = 'ended' ORDER BY merchant_no`;
+    SELECT merchant_no AS "merchantNo", exit_code AS "exitCode", reads FROM run_merchant
+    WHERE run_id = ${runId} AND exit_code IS NOT NULL ORDER BY merchant_no`;
   const figures = await rowsOf(db)<{ name: string; sum: number; largest: number }>`
     SELECT name, sum(value::bigint)::bigint AS sum, max(value::bigint) AS largest
-    FROM task CROSS JOIN LATERAL jsonb_each(figures) AS figure (name, value)
-    WHERE run_id = ${runId} AND kind = 'run' AND jsonb_typeof(value) = 'number' GROUP BY name`;
+    FROM run_merchant CROSS JOIN LATERAL jsonb_each(figures) AS figure (name, value)
+    WHERE run_id = ${runId} AND jsonb_typeof(value) = 'number' GROUP BY name`;
   const read = merchants.filter(({ reads }) => reads);
   const named = (rows: typeof merchants): string[] => rows.map(({ merchantNo }) => merchantNo);
   return {
@@ -149,9 +147,9 @@ export const runReasons = (
     SELECT (reason->>'exitCode')::int AS "exitCode", reason->>'what' AS what, reason->>'todo' AS todo,
       bool_or(reason ? 'merchantNo') AS "isNamed", bool_and(reason ? 'awaitsPerson') AS "awaitsPerson", count(*) AS count,
       (array_agg(merchant_no ORDER BY merchant_no))[1:${sql.lit(named)}] AS merchants
-    FROM task CROSS JOIN LATERAL jsonb_array_elements(
+    FROM run_merchant CROSS JOIN LATERAL jsonb_array_elements(
       CASE WHEN jsonb_typeof(figures->'reasons') = 'array' THEN figures->'reasons' ELSE '[]' END) AS one (reason)
-    WHERE run_id = ${runId} AND kind = 'run'
+    WHERE run_id = ${runId}
     GROUP BY 1, 2, 3
     ORDER BY CASE (reason->>'exitCode')::int WHEN 70 THEN 1 WHEN 2 THEN 2 WHEN 4 THEN 3 WHEN 5 THEN 4 WHEN 3 THEN 5 ELSE 6 END,
       count(*) DESC, 2

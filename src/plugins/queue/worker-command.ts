@@ -5,12 +5,10 @@ import { platformSettings } from '../../cli/context.ts';
 import { keepRunning } from '../../cli/keep-running.ts';
 import { messageOf } from '../../ledger/text.ts';
 import { runDeps, type PlatformApp } from '../../run/app.ts';
-import { SliceWorker } from '../../run/backfill/slice-worker.ts';
-import { withRepeats } from '../../run/repeats.ts';
+import { withRequests } from '../../run/requests.ts';
 import { EXIT, type ExitCode } from '../../run/verdict/exit-codes.ts';
-import { doSlices, enqueueBackfills } from './backfills.ts';
 import { finishQueuedRun, finishWaitingRuns } from './end-run.ts';
-import { sendJoined } from './jobs.ts';
+import { isWaiting, sendJoined } from './jobs.ts';
 import { NightWorker } from './night-worker.ts';
 import { withQueue } from './queue.ts';
 import { type JobEnd, keepWorking } from './worker.ts';
@@ -41,10 +39,20 @@ export function workerCommand(command: Command): void {
     .action(({ atOnce, untilEmpty = false }: WorkerFlags, self: Command) =>
       keepRunning(
         platformSettings(self),
-        (app, log, signal) =>
-          withRepeats(app, log, signal, () =>
-            workOnQueue(app, log, { atOnce: atOnce ?? app.settings.merchantsAtOnce, untilEmpty, signal }),
-          ),
+        (app, log, signal) => {
+          const places = atOnce ?? app.settings.merchantsAtOnce;
+          // The night goes first: backfills are done where none of its merchants waits, and in half of the places at most.
+          return withRequests(
+            app,
+            log,
+            signal,
+            () => workOnQueue(app, log, { atOnce: places, untilEmpty, signal }),
+            {
+              atOnce: Math.max(1, Math.floor(places / 2)),
+              mayBackfill: async () => !(await isWaiting(app.database.db)),
+            },
+          );
+        },
         { purpose: 'worker' },
       ),
     );
@@ -66,13 +74,10 @@ async function workOnQueue(
     const onTrouble = (merchantNo: string, error: unknown): void =>
       log.debug({ merchantNo, problem: messageOf(error) }, 'a stage failed');
     const night = new NightWorker(app, { onTrouble });
-    const worker = new SliceWorker(app, { onTrouble });
     log.info({ atOnce }, 'worker began');
     await keepWorking<ExitCode>(queue, {
       atOnce,
       work: async (job, jobSignal) => {
-        if (job.lane === 'backfill')
-          return doSlices(job, { worker, db: queue.db, now: app.now, signal: jobSignal });
         const exitCode = await night.doMerchant(job, jobSignal);
         if (await finishQueuedRun(job.runId, deps)) log.info({ run: job.runId }, 'run ended');
         return exitCode;
@@ -80,7 +85,6 @@ async function workOnQueue(
       endAbandoned: async () => {
         await sendJoined(queue);
         for (const run of await finishWaitingRuns(deps)) log.info({ run }, 'run ended');
-        await enqueueBackfills(queue, { now: app.now, zone: app.settings.platform.timeZone });
       },
       onEnd: (end) => logEnd(log, end),
       onProblem,
@@ -92,11 +96,11 @@ async function workOnQueue(
 }
 
 function logEnd(log: Logger, { job, outcome, result, error, ms }: JobEnd<ExitCode>): void {
-  const { merchantNo, runId: run, lane } = job;
+  const { merchantNo, runId: run } = job;
   const level = outcome === 'failed' || outcome === 'lost' ? 'error' : result === EXIT.done ? 'info' : 'warn';
   log[outcome === 'busy' || outcome === 'given-back' ? 'info' : level](
     {
-      ...{ merchantNo, run, lane, outcome, ms: Math.round(ms) },
+      ...{ merchantNo, run, outcome, ms: Math.round(ms) },
       ...(result !== null && { exitCode: result }),
       ...(error !== undefined && { problem: messageOf(error) }),
     },

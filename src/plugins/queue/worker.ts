@@ -4,7 +4,7 @@ import { EXIT, ExpectedError, exitCodeOf } from '../../ledger/ending.ts';
 import { DatabaseNewer } from '../../store/engine/errors.ts';
 import { LeaseHeld } from '../../store/engine/lease.ts';
 import { type ClaimedJob, attemptOf, affectedBy, claimed, giveBack, isEmpty } from './jobs.ts';
-import { LANES, type Lane, type Queue } from './queue.ts';
+import { NIGHT, type Queue } from './queue.ts';
 
 const ASK_EVERY_MS = 300;
 const MAINTENANCE_EVERY_MS = 10_000;
@@ -34,8 +34,7 @@ export interface WorkerOptions<Result> {
 }
 
 /**
- * Takes jobs and works on them until `signal` aborts. The nightly run goes first: jobs of a backfill are taken only where
- * none of its jobs waits, and for half of the places at most. When it ends, no job is at work, and unfinished jobs are back
+ * Takes jobs and works on them until `signal` aborts. When it ends, no job is at work, and unfinished jobs are back
  * on the queue. Throws `DatabaseNewer` once the database refuses this program: others do its jobs.
  */
 export async function keepWorking<Result>(queue: Queue, options: WorkerOptions<Result>): Promise<void> {
@@ -62,7 +61,7 @@ export async function keepWorking<Result>(queue: Queue, options: WorkerOptions<R
           const endedMs = performance.now();
           maintainFromMs = endedMs + maintenancePauseMs(endedMs - beganMs);
         }
-        const jobs = await take(queue, placesFor(atOnce, held), onProblem);
+        const jobs = await take(queue, atOnce - held.size(), onProblem);
         jobs.forEach(begin);
         if (options.untilEmpty === true && held.size() === 0 && (await isEmpty(queue.db))) break;
       } catch (error) {
@@ -78,33 +77,16 @@ export async function keepWorking<Result>(queue: Queue, options: WorkerOptions<R
   }
 }
 
-/** How many jobs of a lane may be taken now, after `justTaken` of another one. */
-type Places = (lane: Lane, justTaken: number) => number;
-
-/** Half of the places are never given to backfills, so that a nightly run starts at once. A single place is for both. */
-const placesFor =
-  (atOnce: number, held: HeldJobs): Places =>
-  (lane, justTaken) => {
-    const free = atOnce - held.size() - justTaken;
-    if (lane === 'night') return free;
-    return Math.min(free, Math.max(1, Math.floor(atOnce / 2)) - held.size('backfill'));
-  };
-
-/** As many jobs as there are free places, those of the nightly run first. */
 async function take(
   queue: Queue,
-  places: Places,
+  batchSize: number,
   onProblem: (error: unknown) => void,
 ): Promise<ClaimedJob[]> {
+  if (batchSize <= 0) return [];
   const taken: ClaimedJob[] = [];
-  for (const lane of LANES) {
-    const batchSize = places(lane, taken.length);
-    if (batchSize <= 0) continue;
-    const jobs = await queue.boss.fetch(lane, { batchSize });
-    for (const job of jobs) {
-      const one = await claimed(queue, lane, job, onProblem).catch(onProblem);
-      if (one != null) taken.push(one);
-    }
+  for (const job of await queue.boss.fetch(NIGHT, { batchSize })) {
+    const one = await claimed(queue, job, onProblem).catch(onProblem);
+    if (one != null) taken.push(one);
   }
   return taken;
 }
@@ -161,21 +143,13 @@ class JobTakenBack extends ExpectedError {
 function holdJobs({ boss }: Pick<Queue, 'boss'>, onProblem: (error: unknown) => void) {
   const held = new Map<string, { readonly job: ClaimedJob; readonly lost: AbortController }>();
   const beat = async (): Promise<void> => {
-    for (const lane of LANES) {
-      const jobs = [...held.values()].map(({ job }) => job).filter((job) => job.lane === lane);
-      if (jobs.length === 0) continue;
-      const response = await boss.touch(lane, jobs.map(attemptOf));
-      const still = new Set((response as { readonly settled: readonly string[] }).settled);
-      for (const { id, merchantNo } of jobs) {
-        if (!still.has(id))
-          held
-            .get(id)
-            ?.lost.abort(
-              new JobTakenBack(
-                `the job of ${merchantNo} returned to the queue, as no heartbeat arrived for too long; another worker does it.`,
-              ),
-            );
-      }
+    const jobs = [...held.values()].map(({ job }) => job);
+    if (jobs.length === 0) return;
+    const response = await boss.touch(NIGHT, jobs.map(attemptOf));
+    const still = new Set((response as { readonly settled: readonly string[] }).settled);
+    for (const { id, merchantNo } of jobs.filter((job) => !still.has(job.id))) {
+      const what = `the job of ${merchantNo} returned to the queue, as no heartbeat arrived for too long; another worker does it.`;
+      held.get(id)?.lost.abort(new JobTakenBack(what));
     }
   };
   let isBeating = false;
@@ -187,9 +161,7 @@ function holdJobs({ boss }: Pick<Queue, 'boss'>, onProblem: (error: unknown) => 
       .finally(() => (isBeating = false));
   }, HEARTBEAT_EVERY_MS);
   return {
-    /** How many there are; of one lane, if it is given. */
-    size: (lane?: Lane): number =>
-      lane === undefined ? held.size : [...held.values()].filter(({ job }) => job.lane === lane).length,
+    size: (): number => held.size,
     /** Adds a job that was taken. The signal aborts with `JobTakenBack` once the job is no longer this worker's. */
     add: (job: ClaimedJob): AbortSignal => {
       const lost = new AbortController();
@@ -200,8 +172,6 @@ function holdJobs({ boss }: Pick<Queue, 'boss'>, onProblem: (error: unknown) => 
     close: (): void => clearInterval(timer),
   };
 }
-
-type HeldJobs = ReturnType<typeof holdJobs>;
 
 /** When to try again a merchant on whom another process is at work. */
 const BUSY_AGAIN_S = 15;
@@ -256,7 +226,7 @@ async function attempt<Result>(
   });
   try {
     const result = await work(job, AbortSignal.any([lost, stop]));
-    const completed = await boss.complete(job.lane, attemptOf(job));
+    const completed = await boss.complete(NIGHT, attemptOf(job));
     return affectedBy(completed) > 0 ? ended('done', { result }) : ended('lost');
   } catch (error) {
     if (lost.aborted) return ended('lost', { error });
@@ -270,7 +240,7 @@ async function attempt<Result>(
       return ended('busy', { error });
     }
     const { message } = error instanceof Error ? error : { message: String(error) };
-    await boss.fail(job.lane, attemptOf(job), { message, exitCode: exitCodeOf(error) });
+    await boss.fail(NIGHT, attemptOf(job), { message, exitCode: exitCodeOf(error) });
     return ended('failed', { error });
   }
 }

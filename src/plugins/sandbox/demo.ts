@@ -13,7 +13,7 @@ import { EVERY_ACCOUNT } from '../../ledger/account-filter.ts';
 import { addDays, dayOf } from '../../ledger/business-day.ts';
 import { openPlatformApp, runDeps, type PlatformApp } from '../../run/app.ts';
 import { chosenMerchants } from '../../run/chosen-merchants.ts';
-import { withRepeats } from '../../run/repeats.ts';
+import { withRequests } from '../../run/requests.ts';
 import type { RunReport } from '../../run/report.ts';
 import { executeRun } from '../../run/run.ts';
 import { sumOfSync } from '../../sync/sync-report.ts';
@@ -205,7 +205,7 @@ async function showDemoPages(
     await show(url + (pages.link?.path() ?? '/'));
     // No other process can open this database, so what is asked for on the pages is done here.
     const log = createLog(app.settings.logLevel, { answers: true });
-    await withRepeats(app, log, signal, async () => {
+    await withRequests(app, log, signal, async () => {
       if (!signal.aborted) await once(signal, 'abort');
     });
   } finally {

@@ -10,7 +10,7 @@ import type { ProcessReport } from './notifications.ts';
 import { counted } from '../../ledger/text.ts';
 import { ABOUT_NO_MERCHANT, alertsOf, firstSentences, type Troubles } from '../../run/alerts.ts';
 import type { App, PlatformApp } from '../../run/app.ts';
-import { withRepeats } from '../../run/repeats.ts';
+import { withRequests } from '../../run/requests.ts';
 import { createLog, offlineSettings, print, stopSignal, withApp, withPlatform } from '../../cli/context.ts';
 import { metricsOf } from '../../cli/observed.ts';
 import { lines } from '../../cli/output/text.ts';
@@ -192,7 +192,7 @@ async function withServingHouse(
       },
       { signal, refusals },
     );
-    await (platformApp === undefined ? serve() : withRepeats(platformApp, log, signal, serve));
+    await (platformApp === undefined ? serve() : withRequests(platformApp, log, signal, serve));
     refusals.flush();
     log.info('no longer listening');
   };

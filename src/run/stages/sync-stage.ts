@@ -3,7 +3,7 @@ import { dayOf, dayWindow } from '../../ledger/business-day.ts';
 import { isChecked } from '../../ledger/checks.ts';
 import type { Window } from '../../ledger/entry.ts';
 import { LeaseLost } from '../../store/engine/lease.ts';
-import { recordRequestedRanges } from '../../store/tasks.ts';
+import { recordRequests } from '../../store/requests.ts';
 import { explainFailure } from '../../sync/zone-gate.ts';
 import { planWindows } from '../../sync/wide-windows.ts';
 import { NOTHING_SYNCED, type SyncReport } from '../../sync/sync-report.ts';
@@ -49,8 +49,8 @@ export async function syncStage(work: MerchantWork, outcome: MerchantOutcome): P
     if (beforeProof !== null) {
       // Later nightly runs begin after the first proven day and would never return to these days. So they are recorded as
       // a requested range, as if somebody had asked for them by date.
-      const asked = { merchants: [merchantNo], ...beforeProof };
-      await recordRequestedRanges(deps.db, { ...asked, runId: work.runId, now: deps.now() });
+      const asked = { askedBy: 'run', merchants: [merchantNo], ...beforeProof } as const;
+      await recordRequests(deps.db, { ...asked, runId: work.runId, now: deps.now() });
     }
     const options = syncOptionsOf(work);
     report = await syncMerchant({
@@ -161,7 +161,7 @@ const NIGHTS_MAX = 30;
 type Nights = NonNullable<MerchantSync['nightsContradicted']>;
 
 /**
- * Nights before this run, by the calendar of the zone; the run's own is left out. Goes along task_of_run, from the
+ * Nights before this run, by the calendar of the zone; the run's own is left out. Goes along the key of run_merchant, from the
  * newest run.
  */
 async function contradictedNightsBefore(
@@ -172,8 +172,8 @@ async function contradictedNightsBefore(
     WITH own AS (SELECT (started_at AT TIME ZONE ${zone})::date AS night FROM run WHERE id = ${runId}),
     recent AS (
       SELECT (run.started_at AT TIME ZONE ${zone})::date AS night, coalesce((m.figures->>'contradictions')::int, 0) AS count
-      FROM task AS m JOIN run ON run.id = m.run_id
-      WHERE m.kind = 'run' AND m.merchant_no = ${merchantNo} AND m.run_id < ${runId} AND m.reads AND run.is_night IS NOT FALSE
+      FROM run_merchant AS m JOIN run ON run.id = m.run_id
+      WHERE m.merchant_no = ${merchantNo} AND m.run_id < ${runId} AND m.reads AND run.is_night IS NOT FALSE
       ORDER BY m.run_id DESC LIMIT ${NIGHTS_MAX}
     )
     SELECT max(count) > 0 AS is FROM recent, own WHERE recent.night < own.night

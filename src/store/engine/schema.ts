@@ -1958,6 +1958,81 @@ export interface ReferenceList {
   set_aside: Generated<Json>;
 }
 
+export interface Request {
+  /**
+   * run: by date; open until each day is under certificate, and nights go on with it. backfill: the same, in slices beside the nights. page: to be done once.
+   */
+  asked_by: string;
+  /**
+   * How often it has failed since something of it was done.
+   */
+  attempts: Generated<number>;
+  /**
+   * The exit code of its last run. Null until it has ended.
+   */
+  exit_code: number | null;
+  /**
+   * Of a page's: who asked and why, how far it is, and what changed.
+   */
+  figures: Generated<Json>;
+  /**
+   * When it ended or was given up. Null while it waits.
+   */
+  finished_at: Date | null;
+  /**
+   * First business day.
+   */
+  from_day: string;
+  /**
+   * The process that is at work on it, as host:pid:boot. Null while no process is.
+   */
+  holder: string | null;
+  /**
+   * The merchant.
+   */
+  merchant_no: string;
+  /**
+   * It is not begun before this time: it failed, or the merchant was busy. Null: at any time.
+   */
+  not_before: Date | null;
+  /**
+   * By which number people name it. The merchants of a backfill share one.
+   */
+  number: number;
+  /**
+   * Why it failed last, or why it was left out. Null if neither.
+   */
+  problem: string | null;
+  /**
+   * When it was asked for.
+   */
+  requested_at: Date;
+  /**
+   * The run that it was asked with; of a page's, the run that did it. Null where there is none.
+   */
+  run_id: number | null;
+  /**
+   * When the work on it began last. Null before that.
+   */
+  started_at: Date | null;
+  /**
+   * waiting: still to be done. ended: done. cancelled: a person gave it up. left-out: the merchant is not read any more.
+   */
+  state: Generated<string>;
+  /**
+   * Until when that process has it unless it says that it works on, by the database's clock.
+   */
+  taken_until: Date | null;
+  /**
+   * Last business day, included.
+   */
+  to_day: string;
+  /**
+   * read: read, chained and published; publish: only published.
+   */
+  what: string;
+}
+
 export interface Run {
   /**
    * What ran: the command where a person started it (run, sync, reconcile, publish, reference); else the name of the job.
@@ -2007,6 +2082,41 @@ export interface Run {
    * Last business day that was asked for, included. Null where the job has no days.
    */
   to_day: string | null;
+}
+
+export interface RunMerchant {
+  /**
+   * How the run ended for this merchant alone. Null while it waits for a worker.
+   */
+  exit_code: number | null;
+  /**
+   * Counts of what was done for this merchant, and why it ended as it did.
+   */
+  figures: Generated<Json>;
+  /**
+   * When it ended. Null while it waits.
+   */
+  finished_at: Date | null;
+  /**
+   * The process that did it, as host:pid:boot.
+   */
+  holder: string | null;
+  /**
+   * Whether it waits for its job of an earlier run, which was still on the queue. It ends with that job, or gets a job of its own after it.
+   */
+  joins: Generated<boolean>;
+  /**
+   * The merchant.
+   */
+  merchant_no: string;
+  /**
+   * Whether the merchant's ledger was read.
+   */
+  reads: Generated<boolean>;
+  /**
+   * The run.
+   */
+  run_id: number;
 }
 
 export interface SecretKeyCheck {
@@ -2237,81 +2347,6 @@ export interface StatementMail {
   try_at: Date;
 }
 
-export interface Task {
-  /**
-   * How often it has failed so far.
-   */
-  attempts: Generated<number>;
-  /**
-   * How it ended for this merchant alone. Null while it waits, and if it was given up.
-   */
-  exit_code: number | null;
-  /**
-   * Counts of what was done for this merchant, and why it ended as it did. Of read and publish: who asked and why, how far it is, and what changed.
-   */
-  figures: Generated<Json>;
-  /**
-   * When it ended or was given up. Null while it waits.
-   */
-  finished_at: Date | null;
-  /**
-   * First business day. Null where it is worked out when the work begins.
-   */
-  from_day: string | null;
-  /**
-   * The process that did it, as host:pid:boot.
-   */
-  holder: string | null;
-  /**
-   * Of a merchant in a run that workers do: it has no job of its own, as its job of an earlier run was still on the queue. It ends with that job, or gets one of its own after it.
-   */
-  joins: Generated<boolean>;
-  /**
-   * run, range, backfill, read or publish.
-   */
-  kind: string;
-  /**
-   * The merchant.
-   */
-  merchant_no: string;
-  /**
-   * It is not begun before this time: it failed, or the merchant was busy. Null: at any time.
-   */
-  not_before: Date | null;
-  /**
-   * By which number people name it: a range's own, that of the backfill, or that on the page of work. Null for a merchant's part of a run.
-   */
-  number: number | null;
-  /**
-   * Why it failed last, or why it was left out. Null if neither.
-   */
-  problem: string | null;
-  /**
-   * Whether the merchant's ledger was read.
-   */
-  reads: Generated<boolean>;
-  /**
-   * When it was asked for. Null for a merchant's part of a run.
-   */
-  requested_at: Date | null;
-  /**
-   * The run that it is a part of; the run under which a backfill writes; the run that a range was asked for with, null where none is on record; the run that read or published again, null until it has ended.
-   */
-  run_id: number | null;
-  /**
-   * When the work on a slice, or on what is read or published again, began. Null for others, and before that.
-   */
-  started_at: Date | null;
-  /**
-   * waiting: still to be done. ended: done, or given up with an exit code. cancelled: a person gave it up. left-out: the merchant is not read any more, or another backfill took its place.
-   */
-  state: string;
-  /**
-   * Last business day, included. Null where it is worked out when the work begins.
-   */
-  to_day: string | null;
-}
-
 export interface DB {
   absent_entry: AbsentEntry;
   account_day: AccountDay;
@@ -2356,10 +2391,11 @@ export interface DB {
   quarantined_entry: QuarantinedEntry;
   reference_item: ReferenceItem;
   reference_list: ReferenceList;
+  request: Request;
   run: Run;
+  run_merchant: RunMerchant;
   secret_key_check: SecretKeyCheck;
   silent_account: SilentAccount;
   statement: Statement;
   statement_mail: StatementMail;
-  task: Task;
 }

@@ -367,7 +367,7 @@ describe('what a run finds', () => {
       await dbOf().deleteFrom('event').where('kind', '=', 'new-break').execute();
       await range();
       expect(await reported()).toEqual([]);
-      await dbOf().deleteFrom('task').where('kind', '=', 'run').where('run_id', '=', 1).execute();
+      await dbOf().deleteFrom('run_merchant').where('run_id', '=', 1).execute();
       await range();
       expect(kinds(await reported())).toEqual(['new-break']);
     },

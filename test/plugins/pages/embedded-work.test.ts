@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { createSandbox, type Sandbox } from '../../../src/plugins/sandbox/server.ts';
 import { openDatabase } from '../../../src/store/engine/connection.ts';
-import { fileRepeat } from '../../../src/store/repeats.ts';
+import { fileRequest } from '../../../src/run/page-requests.ts';
 import { daybook, startDaybook, type Env, type Started } from '../../cli/daybook.ts';
 import { MERCHANT, scenario } from '../../support/stage.ts';
 import { Browser } from './access/support.ts';
@@ -80,9 +80,9 @@ test('what is asked for on its pages is done by serve itself', async () => {
 
 test('what was left open when it was stopped is done by the next one', async () => {
   const database = await openDatabase({ databaseUrl: null, dataDir: folder });
-  const left = { kind: 'publish' as const, merchantNo: MERCHANT.merchantNo, from: DAY, to: DAY };
+  const left = { what: 'publish' as const, merchantNo: MERCHANT.merchantNo, from: DAY, to: DAY };
   const now = new Date(env.DAYBOOK_NOW!);
-  const id = await fileRepeat(database.db, left, { by: 'local', note: null, daysMax: 92, now });
+  const id = await fileRequest(database.db, left, { by: 'local', note: null, now });
   await database.close();
   await served((browser) => untilDone(browser, `/work/${id}`));
 });

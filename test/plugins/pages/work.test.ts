@@ -1,17 +1,10 @@
 /** What operators ask on the pages to be read or published again, done by a worker's loop on a real database. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Access, Person } from '../../../src/plugins/pages/access/access.ts';
-import { doNextRepeat } from '../../../src/run/repeats.ts';
+import { doNextRequest } from '../../../src/run/requests.ts';
 import { addMerchant, disableMerchant } from '../../../src/store/merchants.ts';
-import {
-  cancelRepeat,
-  endRepeat,
-  fileRepeat,
-  lastRepeats,
-  OPEN_MAX,
-  repeatById,
-  takeRepeat,
-} from '../../../src/store/repeats.ts';
+import { cancelRequest, fileRequest, OPEN_MAX } from '../../../src/run/page-requests.ts';
+import { endRequest, lastRequests, requestById, takeRequest } from '../../../src/store/requests.ts';
 import { acquireLease, merchantLease } from '../../../src/store/engine/lease.ts';
 import { MERCHANT, OTHER, type Stage } from '../../support/stage.ts';
 import { BROKEN_DAY, closeMarch, openPagesStage, REVISED_DAY } from './stage.ts';
@@ -45,7 +38,7 @@ async function filed(answer: Promise<Response>): Promise<string> {
   expect(status).toBe(303);
   return headers.get('location')!;
 }
-const work = (signal = new AbortController().signal) => doNextRepeat(stage.app, signal);
+const work = (signal = new AbortController().signal) => doNextRequest(stage.app, signal);
 const asksOf = () =>
   stage.app.database.db
     .selectFrom('audit_event')
@@ -75,7 +68,7 @@ test('after a break is resolved its day is published again by a button, and the 
   expect(textOf(queued)).toContain('queued');
   expect(await pages.html(`${at}?refresh=no`)).not.toContain('http-equiv="refresh"');
   expect(await words(USD_DAY)).toContain('Last request: Publish again , queued');
-  expect(await work()).toMatchObject({ outcome: 'done', kind: 'publish' });
+  expect(await work()).toMatchObject({ outcome: 'done', what: 'publish' });
   const done = await pages.html(at);
   expect(done).not.toContain('http-equiv="refresh"');
   expect(textOf(done)).toMatch(/done.*Ended/);
@@ -91,7 +84,7 @@ test('what the platform shows late is read again, and the page names the revisio
     .execute();
   const at = await filed(ask('read', { from: REVISED_DAY, to: REVISED_DAY, note: 'the bank asked <b>' }));
   const end = await work();
-  expect(end).toMatchObject({ outcome: 'done', kind: 'read', problem: null });
+  expect(end).toMatchObject({ outcome: 'done', what: 'read', problem: null });
   expect((await runs()).at(-1)).toEqual({ command: 'run', from_day: REVISED_DAY, exit_code: end!.exitCode });
   const html = await pages.html(at);
   expect(html).toContain('<q>the bank asked &lt;b&gt;</q>');
@@ -121,32 +114,25 @@ test('asked for twice while open, also by two operators at once, it is one task 
 const day = (nth: number): string => new Date(Date.UTC(2024, 0, 1 + nth)).toISOString().slice(0, 10);
 /** Cancels what waits. */
 async function cancelAll(): Promise<void> {
-  for (const { id } of await lastRepeats(stage.app.database.db, null, 500))
-    await cancelRepeat(stage.app.database.db, id, 'ada', stage.app.now());
+  for (const { id } of await lastRequests(stage.app.database.db, null, 500))
+    await cancelRequest(stage.app.database.db, id, 'ada', stage.app.now());
 }
 
-test('days that a waiting request has are not asked for again, and days that overlap are joined to it, up to the longest request', async () => {
+test('days that a waiting request has are not asked for again', async () => {
   const first = await filed(ask('read', { from: day(10), to: day(20) }));
   const before = (await asksOf()).length;
   expect(await filed(ask('read', { from: day(12), to: day(15) }, other))).toBe(first);
   expect(await asksOf()).toHaveLength(before);
-  expect(await filed(ask('read', { from: day(18), to: day(25) }, other))).toBe(first);
-  expect(await filed(ask('read', { from: day(5), to: day(10) }))).toBe(first);
-  const row = await repeatById(stage.app.database.db, Number(first.split('/').at(-1)));
-  expect(row).toMatchObject({ from: day(5), to: day(25) });
-  expect((await asksOf()).at(-1)).toMatchObject({ subject: `${merchantNo} ${day(5)}/${day(10)}` });
-  const published = await filed(ask('publish', { from: day(18), to: day(25) }));
-  const behind = await filed(ask('read', { from: day(26), to: day(27) }));
-  expect(new Set([first, published, behind]).size).toBe(3);
-  // With the first one it would be longer than any request may be.
-  expect(await filed(ask('read', { from: day(25), to: day(116) }))).toBe(behind);
+  const published = await filed(ask('publish', { from: day(12), to: day(15) }));
+  const longer = await filed(ask('read', { from: day(18), to: day(25) }));
+  expect(new Set([first, published, longer]).size).toBe(3);
   await cancelAll();
 });
 
 test('a flood of requests is cut off at a limit for a person, and the next person goes in turn', async () => {
   const { db } = stage.app.database;
   // Nobody has been served before: the tests above are ahead of the clock.
-  await db.deleteFrom('task').where('kind', 'in', ['read', 'publish']).execute();
+  await db.deleteFrom('request').where('asked_by', '=', 'page').execute();
   const flood = await Promise.all(
     Array.from({ length: 8 }, async (_, of) => {
       const said: string[] = [];
@@ -167,10 +153,17 @@ test('a flood of requests is cut off at a limit for a person, and the next perso
   const turns: string[] = [];
   for (let nth = 0; nth < 6; nth += 1) {
     const now = new Date(stage.app.now().getTime() + nth * 1_000);
-    const taken = (await takeRepeat(db, { holder: 'test', now }))!;
-    const { figures } = (await repeatById(db, taken.id))!;
+    const taken = (await takeRequest(db, { holder: 'test', now, backfills: false }))!;
+    const { figures } = (await requestById(db, taken.id))!;
     turns.push(figures.by);
-    await endRepeat(db, taken, { exitCode: 0, runId: null, problem: null, figures: {}, now });
+    await endRequest(db, taken, {
+      state: 'ended',
+      exitCode: 0,
+      runId: null,
+      problem: null,
+      figures: {},
+      now,
+    });
   }
   expect(turns.toSorted()).toEqual(['Bo', 'Bo', 'local', 'local', 'local', 'local']);
   expect(turns.slice(0, 4).toSorted()).toEqual(['Bo', 'Bo', 'local', 'local']);
@@ -182,11 +175,7 @@ test('a merchant has a limit, too', async () => {
   for (let nth = 0; nth < OPEN_MAX.merchant; nth += 1) {
     const [from, to] = [day(2 * nth), day(2 * nth)];
     const by = `person ${nth}`;
-    await fileRepeat(
-      db,
-      { kind: 'read', merchantNo, from, to },
-      { by, note: null, now: stage.app.now(), daysMax: 92 },
-    );
+    await fileRequest(db, { what: 'read', merchantNo, from, to }, { by, note: null, now: stage.app.now() });
   }
   const answer = await ask('read', { from: day(300), to: day(300) });
   expect([answer.status, textOf(await answer.text())]).toEqual([
@@ -256,15 +245,13 @@ test('a process that was killed at work leaves it to the next one, and the page 
   const { db } = stage.app.database;
   const at = await filed(ask('read'));
   const holder = 'elsewhere:2:boot';
-  await takeRepeat(db, { holder, now: stage.app.now() });
-  await acquireLease(db, { name: merchantLease(merchantNo), holder, ttlMs: 60_000 });
-  await free('not_before');
+  await takeRequest(db, { holder, now: stage.app.now(), backfills: false });
   expect(await words(at)).toContain('running');
   expect(await work()).toBeNull();
-  await free('lease');
+  await free();
   expect(await words(at)).toContain('Another one takes over');
   expect(await work()).toMatchObject({ outcome: 'done' });
-  expect((await repeatById(db, Number(at.split('/').at(-1))))!.state).toBe('ended');
+  expect((await requestById(db, Number(at.split('/').at(-1))))!.state).toBe('ended');
 });
 
 test('a process that is asked to stop gives it back', async () => {
@@ -292,16 +279,12 @@ test('a day of a closed month is filed only once somebody confirms', async () =>
   expect(await work()).toMatchObject({ outcome: 'done' });
 });
 
-/** As if so much time had passed by the database's clock. */
-async function free(what: 'lease' | 'not_before' | 'both' = 'both'): Promise<void> {
+/** As if so much time had passed. */
+async function free(): Promise<void> {
   const { db } = stage.app.database;
   const past = new Date(0);
-  if (what !== 'not_before') await db.updateTable('lease').set({ expires_at: past }).execute();
-  if (what !== 'lease')
-    await db
-      .updateTable('task')
-      .set({ not_before: past })
-      .where('kind', '=', 'read')
-      .where('state', '=', 'waiting')
-      .execute();
+  await db.updateTable('lease').set({ expires_at: past }).execute();
+  const waiting = db.updateTable('request').where('asked_by', '=', 'page').where('state', '=', 'waiting');
+  await waiting.set({ not_before: null }).execute();
+  await waiting.where('taken_until', 'is not', null).set({ taken_until: past }).execute();
 }

@@ -45,14 +45,12 @@ test('a run that workers do ends once, with its last merchant; until then, and a
     inserted: 5,
     reasons: [{ exitCode: 3, what: 'M1: made up', todo: null, merchantNo: 'M1' }],
   });
-  await sql`INSERT INTO task (kind, merchant_no, run_id, state, exit_code, reads, figures) VALUES
-    ('run', 'M1', ${id}, 'ended', 3, true, ${figures}::jsonb), ('run', 'M2', ${id}, 'waiting', NULL, true, '{}')`.execute(
-    db,
-  );
+  await sql`INSERT INTO run_merchant (merchant_no, run_id, exit_code, reads, figures) VALUES
+    ('M1', ${id}, 3, true, ${figures}::jsonb), ('M2', ${id}, NULL, true, '{}')`.execute(db);
   const counted = counting(db);
   expect(await finish(id, counted.db)).toBe(false);
   expect(counted.statements()).toBe(1);
-  await sql`UPDATE task SET state = 'ended', exit_code = 0 WHERE merchant_no = 'M2'`.execute(db);
+  await sql`UPDATE run_merchant SET exit_code = 0 WHERE merchant_no = 'M2'`.execute(db);
   expect(await finish(id)).toBe(true);
   expect(await endOf(id)).toEqual({ exitCode: 3, notes: ['M1: made up'] });
   const again = counting(db);
@@ -83,8 +81,7 @@ test('breaks that a worker found before it died for good are told with the end o
   await sql`UPDATE run SET exit_code = NULL, finished_at = NULL, request = ${JSON.stringify(REQUEST)}::jsonb`.execute(
     db,
   );
-  await sql`UPDATE task SET state = 'waiting', exit_code = NULL, holder = NULL, finished_at = NULL
-    WHERE kind = 'run'`.execute(db);
+  await sql`UPDATE run_merchant SET exit_code = NULL, holder = NULL, finished_at = NULL`.execute(db);
   expect(await finishWaitingRuns(stage.deps({ alerts: runAlerts(receivers) }))).toEqual([1]);
   expect((await listAlerts(db, 10)).map(({ kind }) => kind).sort()).toEqual(['failed-night', 'new-break']);
   await stage.close();

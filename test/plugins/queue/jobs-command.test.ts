@@ -24,7 +24,7 @@ async function givenUp(merchantNo: string): Promise<void> {
     RETURNING id`.execute(stage.database.db);
   const runId = rows[0]!.id;
   await sql`
-    INSERT INTO task (kind, merchant_no, run_id, state, exit_code) VALUES ('run', ${merchantNo}, ${runId}, 'ended', 4)`.execute(
+    INSERT INTO run_merchant (merchant_no, run_id, exit_code) VALUES (${merchantNo}, ${runId}, 4)`.execute(
     stage.database.db,
   );
   await stage.send([merchantNo], { runId });
@@ -42,14 +42,13 @@ it('lists what waits, what is at work and what was given up', async () => {
   const { code, stdout } = await daybook(['jobs', 'list'], env);
   expect(code).toBe(0);
   expect(stdout).toMatch(/night +1 +1 /);
-  expect(stdout).toMatch(/backfill +0 +0/);
   expect(stdout).toContain(
     '1 job was given up; `daybook jobs redrive` retries them once the cause is fixed:',
   );
-  expect(stdout).toMatch(new RegExp(`M1 +1 +night +${RETRY_LIMIT + 1} .* no disk`));
+  expect(stdout).toMatch(new RegExp(`M1 +1 +${RETRY_LIMIT + 1} .* no disk`));
   const { stdout: json } = await daybook(['jobs', 'list', '--json'], env);
   expect(JSON.parse(json)).toMatchObject({
-    lanes: [{ lane: 'night', waiting: 1, active: 1 }, { lane: 'backfill' }],
+    lanes: [{ lane: 'night', waiting: 1, active: 1 }],
     givenUpCount: 1,
     givenUp: [{ merchantNo: 'M1', runId: 1, problem: 'no disk', exitCode: 4, attempts: RETRY_LIMIT + 1 }],
   });
@@ -65,8 +64,10 @@ it('sends back what was given up, opens its run again, and records who did it', 
   const again = await daybook(['jobs', 'redrive', '--merchant', 'M1', '--by', 'Kim'], env);
   expect(again).toMatchObject({ code: 0, stdout: '1 job is on the queue again: M1 of run 1\n' });
   const { rows } = await sql`
-    SELECT run.exit_code AS run, state FROM run JOIN task ON run_id = id`.execute(stage.database.db);
-  expect(rows).toEqual([{ run: null, state: 'waiting' }]);
+    SELECT run.exit_code AS run, merchant.exit_code AS merchant FROM run JOIN run_merchant AS merchant ON run_id = id`.execute(
+    stage.database.db,
+  );
+  expect(rows).toEqual([{ run: null, merchant: null }]);
   const { stdout } = await daybook(['audit', '--json'], env);
   expect(JSON.parse(stdout)).toMatchObject([{ by: 'Kim', command: 'jobs redrive', subject: 'M1' }]);
   expect((await daybook(['jobs', 'redrive'], env)).code).toBe(2);

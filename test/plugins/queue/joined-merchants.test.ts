@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { finishWaitingRuns } from '../../../src/plugins/queue/end-run.ts';
 import { enqueue, isEmpty, sendJoined } from '../../../src/plugins/queue/jobs.ts';
 import { queueSlot } from '../../../src/plugins/queue/slots.ts';
-import { endJoined, endTasks } from '../../../src/store/tasks.ts';
+import { endJoined, recordEnds } from '../../../src/store/run-merchants.ts';
 import { NOW } from '../../store/support.ts';
 import { merchantsOf, queueStage, type QueueStage } from './support.ts';
 
@@ -24,7 +24,7 @@ const later = (hours: number): Date => (now = new Date(now.getTime() + hours * H
 const put = async (merchants: readonly string[], slot: string, more: object = {}): Promise<number> => {
   const deps = {
     ...{ db: db(), zone: 'UTC', now: () => now, holder: 'here', resweepDays: 7, ...more },
-    enqueue: (...[trx, jobs]: [never, never]) => enqueue(stage.queue, trx, 'night', jobs),
+    enqueue: (...[trx, jobs]: [never, never]) => enqueue(stage.queue, trx, jobs),
   } as unknown as Parameters<typeof queueSlot>[1];
   const asked = merchants.map((merchantNo) => ({ merchantNo, token: 'made-up' }));
   const scheduled = { job: 'nightly', slot };
@@ -38,9 +38,9 @@ const put = async (merchants: readonly string[], slot: string, more: object = {}
 const end = async (runId: number, merchantNo: string, begunAt: Date): Promise<void> => {
   const figures = { inserted: 5, reasons: [] };
   const ends = [{ merchantNo, exitCode: 0, reads: true, figures }] as unknown as Parameters<
-    typeof endTasks
+    typeof recordEnds
   >[1];
-  await endTasks(db(), ends, { runId, holder: 'worker', now });
+  await recordEnds(db(), ends, { runId, holder: 'worker', now });
   await endJoined(db(), { runId, merchantNo, begunAt });
   await sql`UPDATE daybook_queue.job SET state = 'completed', completed_on = now() WHERE singleton_key = ${merchantNo} AND state <= 'active'`.execute(
     db(),

@@ -32,16 +32,16 @@ async function queued(refused: readonly string[] = [], slot = scheduled) {
 }
 const tasks = () =>
   database.db
-    .selectFrom('task')
-    .select(['run_id', 'merchant_no', 'state', 'exit_code'])
+    .selectFrom('run_merchant')
+    .select(['run_id', 'merchant_no', 'exit_code'])
     .orderBy('run_id')
     .orderBy('merchant_no')
     .execute();
 const waiting = (runId: number, merchantNo: string) => ({
-  ...{ run_id: runId, merchant_no: merchantNo, state: 'waiting', exit_code: null },
+  ...{ run_id: runId, merchant_no: merchantNo, exit_code: null },
 });
 const end = (exitCode: number, merchantNo: string) =>
-  sql`UPDATE task SET state = 'ended', exit_code = ${exitCode}, reads = true WHERE merchant_no = ${merchantNo}`.execute(
+  sql`UPDATE run_merchant SET exit_code = ${exitCode}, reads = true WHERE merchant_no = ${merchantNo}`.execute(
     database.db,
   );
 const endRun = (exitCode: number) =>

@@ -1,7 +1,7 @@
 /** A queue on a real server for tests, and ways to make time pass on it. */
 import { sql } from 'kysely';
 import { enqueue } from '../../../src/plugins/queue/jobs.ts';
-import { installQueue, type Lane, openQueue, type Queue } from '../../../src/plugins/queue/queue.ts';
+import { installQueue, openQueue, type Queue } from '../../../src/plugins/queue/queue.ts';
 import { freshDatabase, type ServerDatabase } from '../../support/database.ts';
 
 export interface QueueStage {
@@ -10,7 +10,7 @@ export interface QueueStage {
   /** What failed in the background. */
   readonly problems: unknown[];
   /** Adds a job for each merchant, in one transaction; the merchants refused. */
-  readonly send: (merchants: readonly string[], more?: { lane?: Lane; runId?: number }) => Promise<string[]>;
+  readonly send: (merchants: readonly string[], more?: { runId?: number }) => Promise<string[]>;
   /** Makes jobs that wait for a time of theirs ready now. */
   readonly hurry: () => Promise<void>;
   /** Makes it so that no heartbeat of jobs at work came for a minute, and lets pg-boss search for such jobs. */
@@ -28,9 +28,9 @@ export async function queueStage(): Promise<QueueStage> {
     database,
     queue,
     problems,
-    send: async (merchants, { lane = 'night', runId = 1 } = {}) => {
+    send: async (merchants, { runId = 1 } = {}) => {
       const jobs = merchants.map((merchantNo) => ({ runId, merchantNo }));
-      const refused = await db.transaction().execute((trx) => enqueue(queue, trx, lane, jobs));
+      const refused = await db.transaction().execute((trx) => enqueue(queue, trx, jobs));
       return refused.map(({ merchantNo }) => merchantNo);
     },
     hurry: async () => {

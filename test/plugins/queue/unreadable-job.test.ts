@@ -21,7 +21,7 @@ test.each([
   const { db } = stage.database;
   const merchants = merchantsOf(6);
   await stage.send(merchants.slice(0, 3));
-  await stage.send(['X1'], { lane: 'night' });
+  await stage.send(['X1']);
   await sql`UPDATE daybook_queue.job SET data = ${JSON.stringify(payload)}::jsonb WHERE singleton_key = 'X1'`.execute(
     db,
   );
@@ -39,12 +39,11 @@ test.each([
   });
   expect(done.toSorted()).toEqual(merchants);
   expect(stage.problems.map(String)).toEqual([
-    expect.stringMatching(/the payload of job \S+ on the queue night cannot be read/),
+    expect.stringMatching(/the payload of job \S+ cannot be read/),
   ]);
   expect(await deadLetters(db, { limit: 10 })).toEqual([
     expect.objectContaining({
       merchantNo: 'X1',
-      lane: 'night',
       attempts: 1,
       problem: expect.stringContaining('cannot be read'),
     }),

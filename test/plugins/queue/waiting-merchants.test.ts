@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { RETRY_LIMIT } from '../../../src/plugins/queue/queue.ts';
 import { redrive, lostMerchants, waitAgain } from '../../../src/plugins/queue/jobs.ts';
-import { runsToFinish } from '../../../src/store/tasks.ts';
+import { runsToFinish } from '../../../src/store/run-merchants.ts';
 import { queueStage, type QueueStage } from './support.ts';
 
 let stage: QueueStage;
@@ -20,7 +20,7 @@ async function queuedRun(merchants: readonly string[]): Promise<number> {
   );
   const runId = rows[0]!.id;
   for (const merchantNo of merchants) {
-    await sql`INSERT INTO task (kind, merchant_no, run_id, state) VALUES ('run', ${merchantNo}, ${runId}, 'waiting')`.execute(
+    await sql`INSERT INTO run_merchant (merchant_no, run_id) VALUES (${merchantNo}, ${runId})`.execute(
       stage.database.db,
     );
   }
@@ -29,7 +29,7 @@ async function queuedRun(merchants: readonly string[]): Promise<number> {
 }
 
 const endRow = (runId: number, merchantNo: string) =>
-  sql`UPDATE task SET state = 'ended', exit_code = 4 WHERE run_id = ${runId} AND merchant_no = ${merchantNo}`.execute(
+  sql`UPDATE run_merchant SET finished_at = now(), exit_code = 4 WHERE run_id = ${runId} AND merchant_no = ${merchantNo}`.execute(
     stage.database.db,
   );
 
@@ -64,7 +64,7 @@ it.each([
   expect(await lostMerchants(db)).toEqual([{ runId, merchantNo: 'M1', problem, exitCode }]);
   await endRow(runId, 'M1');
   expect(await lostMerchants(db)).toEqual([]);
-  expect(await runsToFinish(db)).toEqual([{ id: runId, isQueued: true }]);
+  expect(await runsToFinish(db)).toEqual([runId]);
 });
 
 it('a job that is gone without a trace loses its merchant, as does one refused for a job of an earlier run', async () => {
@@ -105,10 +105,10 @@ it('a job that is sent back opens its run again, and the merchant waits as befor
   await sql`UPDATE run SET exit_code = 4, finished_at = now()`.execute(db);
   await db.transaction().execute(async (trx) => waitAgain(trx, (await redrive(stage.queue, trx)).sent));
   const { rows } = await sql`
-    SELECT run.exit_code AS run, state, merchant.exit_code FROM run JOIN task merchant ON run_id = id`.execute(
+    SELECT run.exit_code AS run, merchant.exit_code FROM run JOIN run_merchant merchant ON run_id = id`.execute(
     db,
   );
-  expect(rows).toEqual([{ run: null, state: 'waiting', exit_code: null }]);
+  expect(rows).toEqual([{ run: null, exit_code: null }]);
   expect(await lostMerchants(db)).toEqual([]);
   expect(await stage.queue.boss.fetch('night')).toMatchObject([{ data: { runId, merchantNo: 'M1' } }]);
 });
@@ -116,9 +116,7 @@ it('a job that is sent back opens its run again, and the merchant waits as befor
 it('a run that one process did by itself is left alone', async () => {
   const { db } = stage.database;
   await sql`INSERT INTO run (command, holder, started_at) VALUES ('run', 'here', now())`.execute(db);
-  await sql`INSERT INTO task (kind, merchant_no, run_id, state) SELECT 'run', 'M1', id, 'waiting' FROM run`.execute(
-    db,
-  );
+  await sql`INSERT INTO run_merchant (merchant_no, run_id) SELECT 'M1', id FROM run`.execute(db);
   expect(await lostMerchants(db)).toEqual([]);
   expect(await runsToFinish(db)).toEqual([]);
 });

@@ -6,7 +6,7 @@
 import { sql } from 'kysely';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { installQueue } from '../../../src/plugins/queue/queue.ts';
-import { FROM, openStage, scenario, TO, type Stage } from '../../support/stage.ts';
+import { openStage, scenario, type Stage } from '../../support/stage.ts';
 import { daybook, envOf, startDaybook, type Env } from '../../cli/daybook.ts';
 
 let stage: Stage;
@@ -35,14 +35,10 @@ it('a slot is put on the queue and done by a worker; the schedule goes on meanwh
   expect(JSON.parse(stdout)).toMatchObject(
     expect.arrayContaining([expect.objectContaining({ command: 'nightly', state: 'running' })]),
   );
-  expect((await daybook(['status'], env)).stdout).toContain(
-    'queue: night 1 waiting, 0 at work; backfill 0 waiting',
-  );
+  expect((await daybook(['status'], env)).stdout).toContain('queue: night 1 waiting, 0 at work');
   const worker = await daybook(['worker', '--until-empty', '--at-once', '2'], env);
   expect(worker.code, worker.stderr).toBe(0);
-  expect(worker.stderr).toMatch(
-    /"merchantNo":"SBX-M-1","run":\d+,"lane":"night","outcome":"done","ms":\d+,"exitCode":0/,
-  );
+  expect(worker.stderr).toMatch(/"merchantNo":"SBX-M-1","run":\d+,"outcome":"done","ms":\d+,"exitCode":0/);
   expect(worker.stderr).toContain('run ended');
   expect(await runs()).toEqual([{ command: 'nightly', exit_code: 0 }]);
   schedule.child.kill('SIGTERM');
@@ -51,28 +47,22 @@ it('a slot is put on the queue and done by a worker; the schedule goes on meanwh
   expect(stderr).toContain('job is on the queue');
 }, 120_000);
 
-it.each(['night', 'backfill'])(
-  'a worker that the database outgrew ends with 2 at its first job on the queue %s, and leaves it all its attempts',
-  async (name) => {
-    const { db } = stage.app.database;
-    if (name === 'night') {
-      const schedule = startDaybook(['schedule'], env);
-      await expect.poll(runs, { timeout: 30_000 }).toHaveLength(1);
-      schedule.child.kill('SIGKILL');
-      await schedule.ended;
-    } else expect((await daybook(['backfill', '--from', FROM, '--to', TO], env)).code).toBe(0);
-    // As a migration leaves it that was applied while the worker ran.
-    await db.updateTable('installation').set({ oldest_program: '9001' }).execute();
-    const { code, stderr } = await startDaybook(['worker'], env).ended;
-    expect(code, stderr).toBe(2);
-    expect(stderr).toContain('the database is newer than this program (9001 > ');
-    expect(stderr).not.toContain('"outcome":"failed"');
-    const { rows } = await sql`
-      SELECT name, retry_count, state FROM daybook_queue.job WHERE name NOT LIKE '\\_\\_%'`.execute(db);
-    expect(rows).toEqual([{ name, retry_count: 0, state: 'created' }]);
-  },
-  120_000,
-);
+it('a worker that the database outgrew ends with 2 at its first job, and leaves it all its attempts', async () => {
+  const { db } = stage.app.database;
+  const schedule = startDaybook(['schedule'], env);
+  await expect.poll(runs, { timeout: 30_000 }).toHaveLength(1);
+  schedule.child.kill('SIGKILL');
+  await schedule.ended;
+  // As a migration leaves it that was applied while the worker ran.
+  await db.updateTable('installation').set({ oldest_program: '9001' }).execute();
+  const { code, stderr } = await startDaybook(['worker'], env).ended;
+  expect(code, stderr).toBe(2);
+  expect(stderr).toContain('the database is newer than this program (9001 > ');
+  expect(stderr).not.toContain('"outcome":"failed"');
+  const { rows } = await sql`
+    SELECT name, retry_count, state FROM daybook_queue.job WHERE name NOT LIKE '\\_\\_%'`.execute(db);
+  expect(rows).toEqual([{ name: 'night', retry_count: 0, state: 'created' }]);
+}, 120_000);
 
 it('a merchant whose job is gone ends with 4 and what to do, and so does the run; sent back, the run is open again', async () => {
   const { db } = stage.app.database;

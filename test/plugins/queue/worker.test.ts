@@ -77,30 +77,6 @@ describe('a worker', () => {
     expect(stage.problems).toEqual([]);
   });
 
-  it('takes nightly work first', async () => {
-    stage = await queueStage();
-    await stage.send(['B1', 'B2', 'B3'], { lane: 'backfill' });
-    await stage.send(['N1', 'N2', 'N3']);
-    const begun: string[] = [];
-    const work = ({ merchantNo }: ClaimedJob) => Promise.resolve(begun.push(merchantNo));
-    await worker(work, { atOnce: 2 }).ended;
-    expect(begun.map(([lane]) => lane)).toEqual(['N', 'N', 'N', 'B', 'B', 'B']);
-  });
-
-  it('keeps half of its places free of backfills, so that a night that comes finds room at once', async () => {
-    stage = await queueStage();
-    await stage.send(['B1', 'B2', 'B3', 'B4'], { lane: 'backfill' });
-    const { work, begun, letGo } = held();
-    const { ended, stop } = worker(work, { atOnce: 4, finishWithinMs: 0 });
-    await expect.poll(() => begun.length).toBe(2);
-    await stage.send(['N1', 'N2', 'N3']);
-    await expect.poll(() => begun.length, { timeout: 5_000 }).toBe(4);
-    expect(begun.map(([lane]) => lane)).toEqual(['B', 'B', 'N', 'N']);
-    letGo();
-    stop();
-    await ended;
-  });
-
   it('comes back to a merchant on whom another process is at work, and uses up no attempt', async () => {
     stage = await queueStage();
     await stage.send(['M1']);
@@ -216,7 +192,6 @@ describe('a job that always fails', () => {
         id: expect.any(String),
         runId: 7,
         merchantNo: 'M1',
-        lane: 'night',
         problem: 'a fault of its own',
         exitCode: 70,
         attempts: RETRY_LIMIT + 1,

@@ -11,7 +11,7 @@ import {
   type StepKind,
 } from '../../../store/breaks/break-cases.ts';
 import { knownBreak, type BreakRow } from '../../../store/breaks/breaks.ts';
-import type { RepeatRow } from '../../../store/repeats.ts';
+import type { RequestRow } from '../../../store/requests.ts';
 import { addressWith, breakAddress, entryAddress, unreadableAddress } from './addresses.ts';
 import { curedParagraph, curedPart } from './cures.ts';
 import { filled } from './format.ts';
@@ -157,7 +157,7 @@ export interface DecisionShown {
   readonly isDue: boolean;
   /** Of the current statement; null where none is published. */
   readonly revision: number | null;
-  readonly last: RepeatRow | undefined;
+  readonly last: RequestRow | undefined;
 }
 
 export function casePage(view: View, shown: CaseShown): string {

@@ -6,7 +6,7 @@ import { type AccountDayRow, figuresOf } from '../../../store/account-days.ts';
 import { knownBreak } from '../../../store/breaks/breaks.ts';
 import type { Adjustment } from '../../../months/closes.ts';
 import type { BreaksFound } from '../stored.ts';
-import type { RepeatRow } from '../../../store/repeats.ts';
+import type { RequestRow } from '../../../store/requests.ts';
 import type { UnreadableWithin } from '../../../store/quarantine.ts';
 import type { CertificateRow } from '../../../store/certificates.ts';
 import type { StatementRow } from '../../../store/statements/statements.ts';
@@ -53,7 +53,7 @@ interface DayShown {
   /** By time; of all, the first ones. */
   readonly certificates: readonly CertificateRow[];
   /** What was last asked for again of this day. */
-  readonly lastRepeat: RepeatRow | undefined;
+  readonly lastRepeat: RequestRow | undefined;
 }
 
 export function dayPage(view: View, shown: DayShown): string {

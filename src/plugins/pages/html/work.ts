@@ -1,7 +1,7 @@
 /** The pages of work: what was asked to be read or published again, how far it is and what changed; and the form that asks. */
 import type { BusinessDay } from '../../../ledger/entry.ts';
 import { REASON_CHARACTERS_MAX } from '../../../months/closes.ts';
-import type { RepeatAsked, RepeatKind, RepeatRow } from '../../../store/repeats.ts';
+import type { RequestAsked, RequestWhat, RequestRow } from '../../../store/requests.ts';
 import { addressWith, dayAddress, workAddress } from './addresses.ts';
 import { curedPart } from './cures.ts';
 import { filled } from './format.ts';
@@ -15,18 +15,18 @@ const REFRESH_S = 3;
 
 type Shown = keyof View['texts']['work']['states'];
 
-function stateOf({ state, startedAt, isHeld, exitCode }: RepeatRow): Shown {
+function stateOf({ state, startedAt, isHeld, exitCode }: RequestRow): Shown {
   if (state === 'cancelled') return 'cancelled';
   if (state === 'waiting') return startedAt === null ? 'waiting' : isHeld ? 'running' : 'interrupted';
   return exitCode === 0 ? 'done' : exitCode === 3 ? 'attention' : 'failed';
 }
 
-const stateText = ({ texts }: View, row: RepeatRow): string => texts.work.states[stateOf(row)];
+const stateText = ({ texts }: View, row: RequestRow): string => texts.work.states[stateOf(row)];
 
-const daysOf = (view: View, { from, to }: Pick<RepeatRow, 'from' | 'to'>): Part =>
+const daysOf = (view: View, { from, to }: Pick<RequestRow, 'from' | 'to'>): Part =>
   from === to ? dayTime(view, from) : [dayTime(view, from), ' – ', dayTime(view, to)];
 
-export function worksPage(view: View, rows: readonly RepeatRow[]): string {
+export function worksPage(view: View, rows: readonly RequestRow[]): string {
   const { texts, format } = view;
   const { work } = texts;
   return page(view, {
@@ -39,7 +39,7 @@ export function worksPage(view: View, rows: readonly RepeatRow[]): string {
           ? html`<p>${work.nothing}</p>`
           : table({ by: 'list' }, rows, [
               [work.number, ({ id }) => link(workAddress(id), id), 'name'],
-              [work.what, ({ kind }) => work.kind[kind], 'line'],
+              [work.what, ({ what }) => work.kind[what], 'line'],
               [texts.search.merchant, ({ merchantNo }) => merchantPart(view, merchantNo), 'line'],
               [work.days, (row) => daysOf(view, row), 'line'],
               [work.state, (row) => stateText(view, row), 'line'],
@@ -51,7 +51,7 @@ export function worksPage(view: View, rows: readonly RepeatRow[]): string {
 }
 
 export interface WorkShown {
-  readonly row: RepeatRow;
+  readonly row: RequestRow;
   /** The one that is at work, where this one waits for it. */
   readonly before: number | null;
   /** Whether it waits for longer than any process would take to ask. */
@@ -71,9 +71,9 @@ export function workPage(view: View, shown: WorkShown): string {
     section: 'work',
     refreshS: isOpen && shown.refreshes ? REFRESH_S : null,
     content: html`<p class="up">${link('/work', work.title)}</p>
-      <h1>${work.kind[row.kind]}: ${merchantPart(view, row.merchantNo)}, ${daysOf(view, row)}</h1>
+      <h1>${work.kind[row.what]}: ${merchantPart(view, row.merchantNo)}, ${daysOf(view, row)}</h1>
       ${saidPart(view, said)}
-      <p><strong>${stateText(view, row)}</strong> <span class="soft">${work.kindText[row.kind]}</span></p>
+      <p><strong>${stateText(view, row)}</strong> <span class="soft">${work.kindText[row.what]}</span></p>
       <p>
         ${work.asked} ${format.shown.instant(row.requestedAt)},
         ${texts.case.by(row.figures.by)}${when(row.figures.note !== null, () => html`: <q>${row.figures.note}</q>`)}
@@ -104,7 +104,7 @@ function openPart(view: View, { row, before, isUnasked, refreshes }: WorkShown):
     </p>`;
 }
 
-function endPart(view: View, row: RepeatRow): Part {
+function endPart(view: View, row: RequestRow): Part {
   const { texts, format } = view;
   const { work } = texts;
   const { reasons = [], published = [], publishedInAll = 0, opened = [], healed = [] } = row.figures;
@@ -137,26 +137,26 @@ function endPart(view: View, row: RepeatRow): Part {
   )}`;
 }
 
-const cancelForm = ({ texts, formToken }: View, { id }: RepeatRow): Html =>
+const cancelForm = ({ texts, formToken }: View, { id }: RequestRow): Html =>
   html`<form method="post" action="${workAddress(id)}">
     <input type="hidden" name="form_token" value="${formToken}" />
     <p><button>${texts.work.cancel}</button></p>
   </form>`;
 
-const commandFold = ({ texts }: View, { kind, merchantNo, from, to }: RepeatAsked): Html =>
+const commandFold = ({ texts }: View, { what, merchantNo, from, to }: RequestAsked): Html =>
   html`<details>
     <summary>${texts.work.command}</summary>
     <pre tabindex="0">
-daybook ${kind === 'read' ? 'run' : 'publish'} --from ${from} --to ${to} --merchant ${merchantNo}</pre>
+daybook ${what === 'read' ? 'run' : 'publish'} --from ${from} --to ${to} --merchant ${merchantNo}</pre>
   </details>`;
 
 /** What a form asks for. */
-export interface FormOfWork extends Omit<RepeatAsked, 'kind'> {
-  readonly kinds: readonly RepeatKind[];
+export interface FormOfWork extends Omit<RequestAsked, 'what'> {
+  readonly kinds: readonly RequestWhat[];
   /** Whether other days can be chosen. */
   readonly canChoose?: boolean;
   /** The last request for these days. */
-  readonly last?: RepeatRow | undefined;
+  readonly last?: RequestRow | undefined;
 }
 
 /** A form of an operator that asks for a reading or a statement again; null for others. */
@@ -167,7 +167,7 @@ export function workForm(view: View, { kinds, merchantNo, from, to, canChoose, l
     canChoose === true
       ? html`<label>${work[name]} <input type="date" name="${name}" value="${day}" required /></label> `
       : html`<input type="hidden" name="${name}" value="${day}" />`;
-  return html`${when(last !== undefined, () => html`<p>${work.last} ${link(workAddress(last!.id), work.kind[last!.kind])}, ${stateText(view, last!)}</p>`)}
+  return html`${when(last !== undefined, () => html`<p>${work.last} ${link(workAddress(last!.id), work.kind[last!.what])}, ${stateText(view, last!)}</p>`)}
   ${when(
     person?.role === 'operator',
     () =>
@@ -187,11 +187,11 @@ export function workForm(view: View, { kinds, merchantNo, from, to, canChoose, l
 /** The request that was not filed, and why; with `isClosed`, the form that confirms it. */
 export function workRefusedPage(
   view: View,
-  asked: RepeatAsked & { readonly note: string },
+  asked: RequestAsked & { readonly note: string },
   { text, isClosed }: { readonly text: string; readonly isClosed: boolean },
 ): string {
   const { work } = view.texts;
-  const { kind, merchantNo, from, to, note } = asked;
+  const { what: kind, merchantNo, from, to, note } = asked;
   const hidden = { form_token: view.formToken, kind, merchant: merchantNo, from, to, note, despite: 'yes' };
   return page(view, {
     title: work.kind[kind],

@@ -29,7 +29,7 @@ import { mayBeOperator, namedOperators } from '../../../run/operators.ts';
 import type { AuditEvent } from '../../../store/audit.ts';
 import { listAccountDays } from '../../../store/account-days.ts';
 import { countBreaks, listBreaks, type BreakRow } from '../../../store/breaks/breaks.ts';
-import { lastRepeatOf } from '../../../store/repeats.ts';
+import { lastRequestOf } from '../../../store/requests.ts';
 import { statementsOfDay } from '../../../store/statements/statements.ts';
 import {
   pageIn,
@@ -155,7 +155,7 @@ async function decisionOf(db: PagesContext['db'], { row }: BreakCase): Promise<D
   const [[known], published, last] = await Promise.all([
     listAccountDays(db, { merchants: [merchantNo], currencies: [currency], fromDay: day, toDay: day }),
     statementsOfDay(db, merchantNo, day),
-    lastRepeatOf(db, { merchantNo, day }),
+    lastRequestOf(db, { merchantNo, day }),
   ]);
   const current = published.findLast((one) => one.currency === currency);
   return {

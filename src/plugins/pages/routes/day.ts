@@ -21,7 +21,7 @@ import {
   type DayOfAccount,
 } from '../stored.ts';
 import type { AccountFacts } from '../../../store/day-facts.ts';
-import { lastRepeatOf } from '../../../store/repeats.ts';
+import { lastRequestOf } from '../../../store/requests.ts';
 import { unreadableWithin, type UnreadableWithin } from '../../../store/quarantine.ts';
 import { certificatesOf } from '../../../store/certificates.ts';
 import { statementsOfDay, type StatementRow } from '../../../store/statements/statements.ts';
@@ -84,7 +84,7 @@ export const showDay: MakePage = async (context, asked) => {
     before: facts.firstDay !== null && day <= facts.firstDay ? null : dayBefore(day, zone),
     after: hasDay(addDays(day, 1), zone) ? addDays(day, 1) : addDays(day, 2),
     certificates: certified,
-    lastRepeat: await lastRepeatOf(db, { merchantNo: account.merchantNo, day }),
+    lastRepeat: await lastRequestOf(db, { merchantNo: account.merchantNo, day }),
   });
 };
 

@@ -2,18 +2,11 @@
 import { listCloses } from '../../../months/stored.ts';
 import { addDays, daysFromTo } from '../../../ledger/business-day.ts';
 import { isMerchantNo } from '../../../ledger/merchant-no.ts';
-import { LONG_RUN_DAYS } from '../../../run/backfill/backfills.ts';
+import { LONG_RUN_DAYS } from '../../../run/slices.ts';
 import { readMerchants } from '../../../run/chosen-merchants.ts';
 import { REASON_CHARACTERS_MAX } from '../../../months/closes.ts';
-import {
-  cancelRepeat,
-  fileRepeat,
-  lastRepeats,
-  OPEN_MAX,
-  repeatById,
-  type RepeatAsked,
-  type RepeatRow,
-} from '../../../store/repeats.ts';
+import { cancelRequest, fileRequest, OPEN_MAX } from '../../../run/page-requests.ts';
+import { lastRequests, requestById, type RequestAsked, type RequestRow } from '../../../store/requests.ts';
 import { workAddress } from '../html/addresses.ts';
 import type { Said } from '../html/view.ts';
 import { workPage, workRefusedPage, worksPage } from '../html/work.ts';
@@ -34,7 +27,7 @@ const SHOWN_MAX = 50;
 const UNASKED_MS = 30_000;
 
 export const showWorks: MakePage = async (context, { view, person }) => {
-  const rows = await lastRepeats(context.db, person.merchants, SHOWN_MAX);
+  const rows = await lastRequests(context.db, person.merchants, SHOWN_MAX);
   const merchants = rows.map(({ merchantNo }) => merchantNo);
   return worksPage(await withNames(context, view, merchants), rows);
 };
@@ -45,7 +38,7 @@ export const showWork: MakePage = (context, asked) => shownWork(context, asked, 
 export const doCancel: DoForm = async (context, asked) => {
   const { id } = await visible(context, asked);
   const { db, now } = context;
-  if (await cancelRepeat(db, id, asked.person.name, now())) return { doneAt: workAddress(id) };
+  if (await cancelRequest(db, id, asked.person.name, now())) return { doneAt: workAddress(id) };
   const said = { text: asked.view.texts.work.cancelLate, isWrong: true };
   return { refusedPage: await shownWork(context, asked, said) };
 };
@@ -60,9 +53,8 @@ export const doRepeat: DoForm = async (context, asked) => {
   };
   const refused = await whyNot(context, asked, wanted);
   if (refused !== null) return refusedWith(refused.text, refused.isClosed);
-  const filed = await fileRepeat(db, wanted, {
+  const filed = await fileRequest(db, wanted, {
     ...{ by: asked.person.name, note: wanted.note || null, now: now() },
-    daysMax: LONG_RUN_DAYS,
   });
   if (typeof filed === 'number') return { doneAt: workAddress(filed) };
   const text = asked.view.texts.work.openMany[filed](OPEN_MAX[filed]);
@@ -84,32 +76,32 @@ async function shownWork(context: PagesContext, asked: Asked, said: Said | null)
 }
 
 /** An earlier one that a process is at work on. */
-async function atWork({ db }: PagesContext, { id }: RepeatRow): Promise<number | null> {
-  const earlier = (await lastRepeats(db, null, SHOWN_MAX)).find((one) => one.id < id && one.isHeld);
+async function atWork({ db }: PagesContext, { id }: RequestRow): Promise<number | null> {
+  const earlier = (await lastRequests(db, null, SHOWN_MAX)).find((one) => one.id < id && one.isHeld);
   return earlier?.id ?? null;
 }
 
-async function visible({ db }: PagesContext, asked: Asked): Promise<RepeatRow> {
-  const row = await repeatById(db, idIn(asked));
+async function visible({ db }: PagesContext, asked: Asked): Promise<RequestRow> {
+  const row = await requestById(db, idIn(asked));
   if (row === undefined || !maySee(asked.person, row.merchantNo)) throw new PageRefusal(404);
   return row;
 }
 
 /** What the form asks for. Throws `PageRefusal` for what no form of ours sends. */
-function wantedIn({ field, person }: Asked): RepeatAsked & { readonly note: string } {
+function wantedIn({ field, person }: Asked): RequestAsked & { readonly note: string } {
   const kind = field('kind');
   const merchantNo = field('merchant') ?? '';
   if (kind !== 'read' && kind !== 'publish') throw new PageRefusal(400);
   if (!isMerchantNo(merchantNo) || !maySee(person, merchantNo)) throw new PageRefusal(404);
   const [from, to] = [dayIn(field('from') ?? '', 400), dayIn(field('to') ?? '', 400)];
-  return { kind, merchantNo, from, to, note: field('note')?.trim() ?? '' };
+  return { what: kind, merchantNo, from, to, note: field('note')?.trim() ?? '' };
 }
 
 /** Why it is not filed; null where it is. */
 async function whyNot(
   { db, settings }: PagesContext,
   { field, today, view: { texts, format } }: Asked,
-  { merchantNo, from, to, note }: RepeatAsked & { readonly note: string },
+  { merchantNo, from, to, note }: RequestAsked & { readonly note: string },
 ): Promise<{ readonly text: string; readonly isClosed: boolean } | null> {
   const { work } = texts;
   const refused = (text: string) => ({ text, isClosed: false });

@@ -8,7 +8,7 @@
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
-import { doNextRepeat } from '../../../../src/run/repeats.ts';
+import { doNextRequest } from '../../../../src/run/requests.ts';
 import { namedAccess, showPages, type ShownPages } from '../support.ts';
 import { MERCHANT, openStage, scenario, type Stage } from '../../../support/stage.ts';
 import { chromiumPath, useBrowser, seriousProblems, watchedPage, widthOf } from './chromium.ts';
@@ -86,7 +86,7 @@ describe.skipIf(skipped)(skipped ? 'month end (skipped: no Chromium)' : 'month e
     await ada.page.getByLabel('Explanation').fill('fee of the bank, case 4711');
     await click(ada.page, 'Resolve the break', 'button', 'Resolve');
     await click(ada.page, 'Publish the day again', 'button', 'Publish again');
-    expect(await doNextRepeat(stage.app, new AbortController().signal)).toMatchObject({ outcome: 'done' });
+    expect(await doNextRequest(stage.app, new AbortController().signal)).toMatchObject({ outcome: 'done' });
     await ada.page.reload();
     expect(await ada.page.locator('main').innerText()).toContain('done');
 

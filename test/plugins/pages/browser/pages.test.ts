@@ -10,8 +10,8 @@ import { describe, expect, test } from 'vitest';
 import { STATEMENT_FORMATS } from '../../../../src/statements/formats/all.ts';
 import { STATEMENT_COLUMNS } from '../../../../src/statements/formats/format.ts';
 import { verifyPaths } from '../../../../src/verify/verify.ts';
-import { withRepeats } from '../../../../src/run/repeats.ts';
-import { fileRepeat } from '../../../../src/store/repeats.ts';
+import { withRequests } from '../../../../src/run/requests.ts';
+import { fileRequest } from '../../../../src/run/page-requests.ts';
 import { BROKEN_DAY, usePagesStage, REVISED_DAY } from '../stage.ts';
 import type { Stage } from '../../../support/stage.ts';
 import { chromiumPath, useBrowser, seriousProblems, watchedPage, widthOf } from './chromium.ts';
@@ -31,8 +31,8 @@ function cellText(value: unknown): string {
 /** The page of a request that waits. */
 const aRequest = async ({ app }: Stage): Promise<string> => {
   const days = { from: BROKEN_DAY, to: BROKEN_DAY };
-  const asked = { kind: 'publish' as const, merchantNo: 'SBX-M-1', ...days };
-  return `/work/${await fileRepeat(app.database.db, asked, { by: 'local', note: null, daysMax: 92, now: app.now() })}`;
+  const asked = { what: 'publish' as const, merchantNo: 'SBX-M-1', ...days };
+  return `/work/${await fileRequest(app.database.db, asked, { by: 'local', note: null, now: app.now() })}`;
 };
 
 describe.skipIf(skipped)(name, () => {
@@ -135,7 +135,7 @@ describe.skipIf(skipped)(name, () => {
       await page.keyboard.press('Tab');
       await page.keyboard.press('Enter');
       await expect.poll(() => page.getByText('queued').count()).toBe(1);
-      const repeating = withRepeats(stage().app, log, working.signal, () => promise);
+      const repeating = withRequests(stage().app, log, working.signal, () => promise);
       await expect
         .poll(() => page.getByRole('heading', { name: 'What changed' }).count(), { timeout: 20_000 })
         .toBe(1);

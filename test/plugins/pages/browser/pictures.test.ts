@@ -8,7 +8,7 @@ import { expect, test } from 'vitest';
 import { createAccess } from '../../../../src/plugins/pages/access/open.ts';
 import * as desk from '../../../../src/plugins/books/desk.ts';
 import { SECRET_KEYS, withPasswords } from '../access/support.ts';
-import { doNextRepeat } from '../../../../src/run/repeats.ts';
+import { doNextRequest } from '../../../../src/run/requests.ts';
 import { storeNames } from '../../../../src/store/names.ts';
 import { FORM_TOKEN, showPages } from '../support.ts';
 import { BROKEN_DAY, closeMarch, openPagesStage, REVISED_DAY } from '../stage.ts';
@@ -145,7 +145,7 @@ test.skipIf(!isAsked)('pictures of the pages', { timeout: 300_000 }, async () =>
     despite: 'yes',
   };
   const work = await pages.post('/work', { ...asked, kind: 'read' });
-  await doNextRepeat(stage.app, new AbortController().signal);
+  await doNextRequest(stage.app, new AbortController().signal);
   await pages.post('/work', { ...asked, kind: 'publish' });
   const { id: unreadable } = await db.selectFrom('quarantined_entry').select('id').executeTakeFirstOrThrow();
   const browser = await openChromium();
